@@ -42,7 +42,7 @@ func (p parts) sum() float64 { return p.table + p.lambda + p.gateway + p.logs }
 // whole processor. Less memory gives it a part.
 const wholeCPU = 1769
 
-// rates are what the costs of an operation depend on, in addition to its usage.
+// rates has everything but the usage that the costs of an operation depend on.
 type rates struct {
 	prices
 	sizes  map[string]int     // megabytes, by function

@@ -64,7 +64,7 @@ func (c ceiling) most() float64 { return 1 / c.load.share() }
 type usage struct {
 	name     string
 	function string
-	requests int // number of the operation's requests
+	requests int // how many requests the operation makes
 	all      load
 	ceilings map[string]ceiling // by scope
 	logged   int                // bytes of the function's log line; 0 if not counted

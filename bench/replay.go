@@ -24,7 +24,7 @@ type recorder struct {
 	reads  map[string]reply   // by the result of question
 	writes map[string][]reply // by target, in the order of the event
 	given  map[string]int     // writes of the current event, by target
-	err    error              // the last write without a kept response
+	err    error              // of the last write whose response was not kept
 }
 
 type reply struct {

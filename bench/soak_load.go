@@ -181,7 +181,7 @@ func (t *team) turn(ctx context.Context, n int) error {
 	return t.others(ctx, n)
 }
 
-// readInTurn are what operators read.
+// readInTurn lists what operators read, one request after the other.
 var readInTurn = []string{"/api/v1/trips?limit=20", "/api/v1/reports/summary", "/api/v1/drivers",
 	"/api/v1/customers?q=a", "/api/v1/wallets?type=driver&detail=1", "/api/v1/feedback?limit=20",
 	"/api/v1/feedback?q=map", "/api/v1/branding"}

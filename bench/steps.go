@@ -178,7 +178,7 @@ func (w *world) few(context.Context, table.Tenant) error {
 	return nil
 }
 
-// refresh keeps the form of a request with the refresh token of a new sign-in.
+// refresh signs in again, and stores the form that exchanges the new refresh token.
 func (w *world) refresh(ctx context.Context, _ table.Tenant) error {
 	o := w.person()
 	o.Scope = w.kept["scope"]

@@ -52,7 +52,7 @@ type world struct {
 	tokens        map[authz.Audience]string
 	ids           map[string]string // of what the world has, such as the trip
 	kept          map[string]string // of what the steps made for a request
-	made          int               // grows with each value that differs in each request
+	made          int               // counts the values made so far, so that each is unique
 
 	delay  atomic.Int64 // delay of every request to the table, in nanoseconds
 	keys   *keys        // what the requests to the table consumed; if nil, nothing is recorded
@@ -221,8 +221,8 @@ func (w *world) signIn(ctx context.Context) error {
 	return w.know(ctx)
 }
 
-// know looks up the ids of what the world has, and sets the bounds {from} and {to} and
-// the {month} before this one.
+// know looks up the ids that requests name, such as {trip}. It also sets the bounds
+// {from} and {to}, and {month} to the last month.
 func (w *world) know(ctx context.Context) error {
 	names := []string{w.tenant.ID, "{tenant}", "SLUG#" + slug, "SLUG#{tenant}"}
 	for _, one := range []struct {

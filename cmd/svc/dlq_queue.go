@@ -56,7 +56,7 @@ func newQueue(url string, cfg aws.Config) queue {
 // or the function wrote when it gave up on records: the text of the message, or of an object in S3.
 type message struct {
 	id      string
-	body    app.DeadLetter // only a letter in S3 has its Payload
+	body    app.DeadLetter // Payload is set only if the letter is in S3
 	at      object         // object in S3 with the records; zero if the message names none, or no valid one
 	expired bool           // the object is gone
 	problem string         // why the letter cannot be read; "" if it was read
@@ -99,7 +99,7 @@ func (q queue) open(ctx context.Context, id, text string) message {
 		if letter, err = q.read(ctx, m.at); err != nil {
 			m.problem = err.Error()
 			if !inBucketName.MatchString(m.at.bucket) || m.at.key == "" {
-				m.at = object{} // no object that could be removed
+				m.at = object{} // not a valid object, so drop must not remove it
 			}
 			return m
 		}

@@ -177,7 +177,7 @@ func TestOlderBuild(t *testing.T) {
 	b := newOlderBuild(t)
 	answers := func(keyed bool) {
 		for _, c := range b.Calls {
-			if (c.Key != "") != keyed || c.Method == http.MethodPatch { // a change with PATCH is made again
+			if (c.Key != "") != keyed || c.Method == http.MethodPatch { // repeating a PATCH would change the item again
 				continue
 			}
 			status, answer := b.send(c.Method, c.Path, "Bearer "+c.Token, c.Key, "application/json", c.Body)

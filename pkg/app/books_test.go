@@ -73,7 +73,7 @@ func (b *books) post(member, actor, kind, amount, more string) {
 // and reports agree to the cent, and what happens later does not move an earlier posting.
 func TestBooksAcrossMidnight(t *testing.T) {
 	s := newSuite(t)
-	zone, err := time.LoadLocation("Australia/Lord_Howe") // half an hour of daylight saving time
+	zone, err := time.LoadLocation("Australia/Lord_Howe") // daylight saving time is half an hour
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -126,7 +126,7 @@ func holdTrips(t *testing.T, s *suite, rider, driver, request string, ids []stri
 	s.Drain(t) // settlement changes the driver's item, and a conflict would cost two round trips
 	status := budget{2, 7, 4}
 	status.hold(t, "PATCH status", s.Patch(t, driver, "/api/v1/me/status", `{"online":true}`).Must(t, 200))
-	// The record of the key is two items more to read, of which one is that of version 1.1.0, and one more to write.
+	// A key needs two more reads (one for the key as version 1.1.0 stored it) and one more write.
 	keyedBudget := budget{2, 9, 4}
 	keyedBudget.hold(t, "POST accept with Idempotency-Key",
 		s.Do(t, keyed(driver, "/api/v1/me/trips/"+ids[2]+"/accept", "", "k")).Must(t, 200))

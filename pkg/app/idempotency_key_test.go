@@ -83,7 +83,7 @@ func TestIdempotencyHeaders(t *testing.T) {
 }
 
 // TestIdempotencyKeyOfAnotherFamily: a key that the caller chose is not in the table,
-// so it cannot make the record look like one of another family, and tells of nobody.
+// so it cannot imitate the key of another family of items, and reveals nobody.
 func TestIdempotencyKeyOfAnotherFamily(t *testing.T) {
 	s := newSuite(t)
 	actor := s.actors[authz.Rider]

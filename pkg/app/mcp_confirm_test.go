@@ -20,8 +20,8 @@ func agree(path, token, tool, arguments string, asked toolAnswer) apptest.Reques
 		`","inputResponses":{"agreed":{"action":"accept","content":{"agreed":true}}}`)
 }
 
-// TestRequestStateIsVerified: a requestState that is not of the call, or has
-// expired, is rejected whatever the person answered, and nothing is done.
+// TestRequestStateIsVerified: a requestState that was issued for another call, or
+// has expired, is rejected whatever the person answered, and nothing changes.
 func TestRequestStateIsVerified(t *testing.T) {
 	s := newSuite(t)
 	const address, tool = "/mcp/rider/metro", "svc_request_ride"

@@ -99,7 +99,7 @@ func TestEndOfAConsentThatFails(t *testing.T) {
 	f := newFixture(t)
 	b := f.newBrowser()
 	failed, done := 0, false
-	for requests := 0; !done; requests++ { // up to the first end that needs no more
+	for requests := 0; !done; requests++ { // until an end needs no further request
 		if requests > 30 {
 			t.Fatal("no end succeeded")
 		}

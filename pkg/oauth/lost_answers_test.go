@@ -22,7 +22,7 @@ func (f *fixture) put(a registration, token string, changes map[string]any) repl
 }
 
 // If the answer to a PUT of a registration is lost, the old registration access
-// token is still valid. The first use of the new one ends it, for ever.
+// token is still valid. The first use of the new token ends the old one for good.
 func TestLostAnswerOfARegistration(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

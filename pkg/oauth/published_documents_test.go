@@ -57,8 +57,9 @@ var published = []struct {
 		[]string{"https://static.example/cb", "static://cb"}},
 }
 
-// The documents of well-known clients, as they are published, sign in. A static
-// document serves every server, so it has members that this server cannot use.
+// People can sign in to well-known clients, with the metadata documents that these
+// publish. A published document is the same for every server, so it has members
+// that this server cannot use.
 func TestPublishedDocuments(t *testing.T) {
 	t.Parallel()
 	d := newDocumented(t, apptest.Unthrottled)

@@ -349,7 +349,7 @@ func TestRefreshBudget(t *testing.T) {
 			a := f.register(nil)
 			r := f.tokens(a, authz.Dashboard, scopes)
 			var most table.Usage
-			for range tokens.MostAccessTokens + 2 { // the last ones also end an access token
+			for range tokens.MostAccessTokens + 2 { // the last refreshes also end the oldest access token
 				f.advance(time.Second)
 				ctx, meter := table.Metered(t.Context())
 				req := formRequest("/oauth/token", formOf("grant_type", "refresh_token", "client_id", a.id, "refresh_token",

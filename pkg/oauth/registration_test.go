@@ -92,7 +92,7 @@ var registeredAddresses = map[string]registrationCase{
 	"too long":                    {uris("https://app.example/" + strings.Repeat("a", 2000)), badURI},
 }
 
-// registeredMembers are registrations with other members.
+// registeredMembers are registrations that name more than registerBody does.
 var registeredMembers = map[string]registrationCase{
 	"record too large": {uris("https://a.example/"+strings.Repeat("a", 1900),
 		"https://b.example/"+strings.Repeat("a", 1900)), badMetadata},

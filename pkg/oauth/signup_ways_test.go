@@ -256,7 +256,7 @@ func TestSignUpLink(t *testing.T) {
 	if elsewhere.status != http.StatusFound || !strings.HasPrefix(elsewhere.location, novaURL+"/oauth/password?") {
 		t.Errorf("at the platform's address: %d %s", elsewhere.status, elsewhere.text())
 	}
-	// What the address says of the company decides nothing.
+	// The link belongs to its company, whatever tenant_hint in its address says.
 	if s := b.follow(b.fill(b.get(strings.Replace(where, "tenant_hint=nova", "tenant_hint=metro", 1)))); s.status !=
 		http.StatusOK {
 		t.Errorf("%d %s", s.status, s.text())

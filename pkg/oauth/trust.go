@@ -27,7 +27,7 @@ func trustKey(t table.Tenant, client string) table.Key {
 	return t.Key("CONSENT", "CONSENT", client, "company")
 }
 
-// Whose application a client is, if it is not somebody else's.
+// The owners of a client that is not a third party's.
 const (
 	ofCompany  = "company"
 	ofPlatform = "platform"

@@ -120,8 +120,8 @@ type State struct {
 
 // Follow applies a change of the account's record to the sign-in row, in the
 // same transaction. It adds at most one operation per row. An account without an
-// address has no row, and gets one with its first address. If another account
-// changes its address and has no row, Follow returns fault.NotFound.
+// address has no row, and gets one with its first address. If an account that had
+// an address has no row, Follow returns fault.NotFound.
 func Follow(
 	ctx context.Context, tx *table.Tx, t table.Tenant, audience authz.Audience, actor string, was, now State,
 ) error {

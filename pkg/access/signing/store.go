@@ -28,7 +28,7 @@ type record struct {
 	RevokedAt   *time.Time      `json:"revokedAt,omitempty"`
 
 	version int64
-	unknown table.Unknown // of the stored item
+	unknown table.Unknown // what a newer build stored in the item
 }
 
 const (

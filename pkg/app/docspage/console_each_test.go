@@ -80,8 +80,8 @@ const dots = `(() => {
 	}
 })()`
 
-// TestConsoleAges: a driver whose position is ten minutes old looks so on the map, and is counted. Another
-// position ages while nothing is received. A driver who is away and far off does not make the map small.
+// TestConsoleAges: a driver whose position is ten minutes old is drawn as such and counted. A position also
+// ages while nothing is received. A distant driver who is away does not make the map zoom out.
 func TestConsoleAges(t *testing.T) {
 	testkit.Long(t)
 	for device, width := range widths {

@@ -176,6 +176,7 @@ func TestConsoleLooks(t *testing.T) {
 				for _, fault := range axe(t, ctx) {
 					t.Errorf("%s, %s %s: %s", name, scheme, device, fault)
 				}
+				savePicture(t, ctx, "console-"+strings.ReplaceAll(name, "/", "-")+"-"+scheme+"-"+device)
 				if *screenshots && (name == "map" || name == "trips" || name == "trip" || name == "reports") {
 					picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
 					testkit.Must(t, err)

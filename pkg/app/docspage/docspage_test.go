@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -22,7 +23,10 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-var screenshots = flag.Bool("screenshots", false, "write docs/screenshots/docs-*.png anew")
+var (
+	screenshots = flag.Bool("screenshots", false, "write docs/screenshots/docs-*.png anew")
+	looks       = flag.String("looks", "", "write pictures of the reference, the guides and the console into this folder")
+)
 
 // TestRideFromDocs uses /docs as a rider. It authorizes the page in the window
 // that the page opens (authorization code with PKCE), and requests a ride with
@@ -79,6 +83,7 @@ func TestLooks(t *testing.T) {
 				for _, fault := range accessible(t, ctx) {
 					t.Error(fault)
 				}
+				savePicture(t, ctx, "reference-"+scheme+"-"+device)
 				if *screenshots {
 					picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
 					testkit.Must(t, err)
@@ -90,8 +95,8 @@ func TestLooks(t *testing.T) {
 	}
 }
 
-// TestGuidesLook: every guide fits a phone, follows the system's colour scheme, and
-// is accessible. Its policy blocks nothing.
+// TestGuidesLook: every guide fits a phone and a desktop, follows the system's colour
+// scheme, and is accessible. Its policy blocks nothing.
 func TestGuidesLook(t *testing.T) {
 	testkit.Long(t)
 	s := apptest.New(t)
@@ -104,12 +109,12 @@ func TestGuidesLook(t *testing.T) {
 		}
 		for _, guide := range guides {
 			run(t, ctx, chromedp.Navigate(guide))
-			if over := get[float64](t, ctx, `document.documentElement.scrollWidth - innerWidth`); over > 0 {
-				t.Errorf("%s is %v px wider than the screen", guide, over)
+			for device, width := range widths {
+				run(t, ctx, size(width, 844, scheme))
+				fits(t, ctx, guide+", "+scheme+" "+device)
+				savePicture(t, ctx, "guide-"+path.Base(guide)+"-"+scheme+"-"+device)
 			}
-			for _, fault := range append(axe(t, ctx), get[[]string](t, ctx, `faults`)...) {
-				t.Errorf("%s, %s: %s", guide, scheme, fault)
-			}
+			noFaults(t, ctx)
 		}
 	}
 }
@@ -133,6 +138,17 @@ func TestSamples(t *testing.T) {
 			chromedp.WaitVisible(chromedp.Search(`//code[contains(., "`+sample+`")]`)))
 	}
 	noFaults(t, ctx)
+}
+
+// savePicture writes a picture of the tab into the folder that -looks names.
+func savePicture(t *testing.T, ctx context.Context, name string) {
+	t.Helper()
+	if *looks == "" {
+		return
+	}
+	picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+	testkit.Must(t, err)
+	testkit.Must(t, os.WriteFile(filepath.Join(*looks, name+".png"), picture, 0o600))
 }
 
 // authorize signs the actor in and consents, in the window that the page opened.

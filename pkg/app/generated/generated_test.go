@@ -25,7 +25,7 @@ func TestTypeScript(t *testing.T) {
 	dir := filepath.Join("node_modules", ".cache", "client") // Node finds the packages from here
 	testkit.Must(t, os.MkdirAll(dir, 0o750))
 	program(t, "ts", filepath.Join(dir, "ride.ts"))
-	t.Setenv("npm_config_offline", "true") // npx takes what is here, or fails
+	t.Setenv("npm_config_offline", "true") // npx uses installed packages only
 	ride(t, s, dir, commands(t, "npx openapi-typescript"))
 }
 

@@ -101,7 +101,7 @@ func (c *crowd) rideOnce(w worker, name string) error {
 	mark := fmt.Sprintf("%s of %d", name, w.number)
 	if _, err := c.change(w, name+"-address", http.MethodPost, "/api/v1/me/addresses",
 		fmt.Sprintf(`{"address":"Door %d","lat":%d,"lng":2}`, w.number, w.number),
-		map[string]any{"address": fmt.Sprint("Door ", w.number)}); err != nil { // the rider's others are elsewhere
+		map[string]any{"address": fmt.Sprint("Door ", w.number)}); err != nil { // each at another door
 		return err
 	}
 	made, err := c.change(w, name+"-ride", http.MethodPost, "/api/v1/me/trips",

@@ -232,8 +232,8 @@ func edit(ctx context.Context, t table.Tenant, person string, f func(*webhook.Bo
 	})
 }
 
-// change is edit of one endpoint, if it still is there. It tells its creator if that
-// disables it; but not a rider or driver, whose agent sees it.
+// change edits one endpoint, if it still exists. If the edit disables the endpoint of a
+// company, change tells its creator.
 func (w Worker) change(ctx context.Context, t table.Tenant, person, id string,
 	f func(*webhook.Record, *table.Tx)) error {
 	var told *webhook.Record

@@ -37,7 +37,7 @@ func newEnabling(t *testing.T, others int, again bool) *enabling {
 		w.run()
 		w.Want(200, nil, "PATCH", "/api/v1/webhooks/"+w.id, w.operator, `{"enabled": false}`)
 		w.endpoints()
-		w.ride(2) // of these it gets nothing
+		w.ride(2) // the disabled endpoint gets no event of these
 		w.Want(200, nil, "PATCH", "/api/v1/webhooks/"+w.id, w.operator, `{"enabled": true}`)
 	} else {
 		var out webhook.WithSecret

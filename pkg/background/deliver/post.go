@@ -48,7 +48,7 @@ func (l local) RoundTrip(r *http.Request) (*http.Response, error) {
 	return l.public.RoundTrip(r)
 }
 
-// outcome is what came of one attempt: a fixed word, and never anything that the
+// outcome is the result of one attempt: a fixed word, and never anything that the
 // receiver wrote, because an operator could read internal services with it.
 type outcome struct {
 	word  string
@@ -69,8 +69,8 @@ func (w Worker) post(ctx context.Context, t table.Tenant, to *webhook.Record, id
 	defer cancel()
 	var ended error
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) {
-		// The transport writes to the connection after this has returned. The check has a
-		// context without this trace, because it sends requests, too.
+		// The transport sends the message after this function has returned. stands gets ctx
+		// and not traced: its own requests would call this function again.
 		if ended = w.stands(ctx, t, to); ended != nil {
 			_ = c.Conn.Close()
 		}

@@ -157,8 +157,8 @@ func TestErasedRider(t *testing.T) {
 	verify(t, s)
 }
 
-// signsUp stores a link of somebody who wanted an account with the address before it
-// had one.
+// signsUp stores the sign-up link of a person who asked for an account before the
+// address had one.
 func signsUp(t *testing.T, s *apptest.Service, email string) {
 	t.Helper()
 	p := s.DB.Platform("LINK")

@@ -13,7 +13,7 @@ import (
 	"svc/pkg/domain/wallet"
 )
 
-// person is whose data a request is about.
+// person is the rider or driver whose data a request erases or exports.
 type person struct {
 	db       *table.DB
 	files    Files

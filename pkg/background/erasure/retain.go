@@ -211,7 +211,7 @@ func (r Runner) retainLate(ctx context.Context, t table.Tenant, what string) err
 	return nil
 }
 
-// forgetPlaces removes the last known positions that are older.
+// forgetPlaces removes the last known positions that are older than before.
 //
 // Access pattern: by-g1 T#t#DRIVERS#shard, then one batch for each page.
 func (r Runner) forgetPlaces(ctx context.Context, t table.Tenant, before time.Time) error {

@@ -24,7 +24,7 @@ type Check struct {
 	Now func() time.Time
 }
 
-// told is what the feed has of one event.
+// told is what the feed stores about one event.
 type told struct {
 	times int
 	trip  string // "" if the event is not about a trip

@@ -34,7 +34,7 @@ type subject struct {
 	now     time.Time
 }
 
-// result is what a step appends of a subject.
+// result has the events that a step appends for a subject.
 type result struct {
 	next   event.Emitted
 	events []event.Event

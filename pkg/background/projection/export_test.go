@@ -21,5 +21,5 @@ func (f Function) With(giveUp stream.GiveUp) func(context.Context, events.Dynamo
 	}
 }
 
-// Held is what the tests use.
+// Held exports held to the tests.
 var Held = held

@@ -382,7 +382,7 @@ func TestAdvanceTellsAll(t *testing.T) {
 	}
 	for _, still := range []bool{true, false} {
 		w.worker.Still = still
-		testkit.Must(t, w.worker.Sweep(t.Context())) // the step of the minute, which would act beside
+		testkit.Must(t, w.worker.Sweep(t.Context())) // the step due now, which would otherwise act during the request
 		w.Want(http.StatusOK, nil, "POST", "/api/v1/sandbox/advance", token, `{"seconds": 1800}`, "Idempotency-Key",
 			ids.Code())
 		testkit.Must(t, w.worker.Sweep(t.Context()))

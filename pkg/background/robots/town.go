@@ -95,10 +95,11 @@ func nearest(r sandbox.Roster, p point) corner {
 	return corner{clamp((p.lat - mid.lat) / block), clamp((p.lng - mid.lng) * east(mid.lat) / perDeg / block)}
 }
 
-// far is beyond what a robot drives to a rider. It then begins near the rider.
+// far is the distance to a rider beyond which a robot does not drive, but appears near
+// the rider.
 const far = 10_000.0
 
-// day is how many rides an hour ten robots are ordered for, by the hour of the day.
+// day is the number of rides that are ordered for ten robots in each hour of the day.
 var day = [24]int{6, 4, 3, 3, 4, 8, 14, 20, 22, 18, 14, 14, 16, 16, 14, 15, 18, 22, 24, 22, 18, 16, 14, 10}
 
 // ordered returns how many rides the robot riders order in a minute. The hour is

@@ -96,9 +96,10 @@ func (k *rules) race(r *road, place string, a, b verb) {
 	r.end() // the stream may repeat a record
 }
 
-// TestRacesOfEveryPair sends every pair of verbs at once to a trip, in every place, in
-// a company where rides make their drivers BUSY, with -short every eighth pair. Afterwards
-// the stored data agree: one driver and one settlement, the log, the counters, and the wallets to the cent.
+// TestRacesOfEveryPair sends every pair of verbs at once to a trip at each place of its
+// road (with -short, every eighth pair), in a company where rides make their drivers
+// BUSY. Afterwards the stored data agree: one driver and one settlement, the log, the
+// counters, and the wallets to the cent.
 func TestRacesOfEveryPair(t *testing.T) {
 	s := apitest.New(t, testkit.Table(t), slices.Concat(trip.Rows(), dispatch.Rows(), receipt.TripRows())...)
 	tenant := s.Tenant("USD", 1)

@@ -28,8 +28,8 @@ func (r *road) items() map[string]table.Key {
 	return out
 }
 
-// tear lets one verb end, and then the other one find one item as it was before. Nothing
-// may come of it but what comes of the verbs one after the other, or a refusal that changes
+// tear runs one verb to its end. Then the other verb reads one item in its old state. The
+// result must be that of the verbs one after the other, or a refusal that changes
 // nothing. It reports whether the verb reads the item in a batch.
 func (k *rules) tear(r *road, wire *testkit.Wire, place, item string, a, b verb) bool {
 	first := k.of(r, place, place, a)

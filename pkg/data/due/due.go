@@ -48,7 +48,7 @@ const (
 	shards  = 4 // of an hour
 	hour    = "2006010215"
 	perPage = 500 // rows that one request reads
-	atOnce  = 16  // partitions, and tasks of a partition, that are swept at the same time
+	atOnce  = 16  // how many partitions, and how many tasks of each, run concurrently
 	// grace is how far a sweep looks back behind what is swept. A transaction may
 	// end after a sweep has passed the time of its row.
 	grace = 2 * time.Minute

@@ -131,7 +131,7 @@ func Answer(ctx context.Context, event events.DynamoDBEvent, failed []Failure,
 	})
 	for i, f := range failed {
 		if slices.ContainsFunc(failed[:i], func(e Failure) bool { return e.First == f.First }) {
-			continue // it failed in two steps; the first failure may be one that passes
+			continue // an earlier step failed on the same record, maybe temporarily
 		}
 		if giveUp != nil && len(out.BatchItemFailures) == 0 && errors.Is(f.Err, table.ErrData) {
 			err := giveUp(ctx, recordsOf(event, f.Key), f.Err)

@@ -31,8 +31,8 @@ type Usage struct {
 
 type meterKey struct{}
 
-// Metered returns the meter and a context whose requests it counts. If meters
-// are nested, only the innermost counts.
+// Metered returns a new meter and a context. The meter counts the requests that
+// use the context. If contexts are nested, only the innermost meter counts.
 func Metered(ctx context.Context) (context.Context, *Meter) {
 	m := &Meter{}
 	return context.WithValue(ctx, meterKey{}, m), m

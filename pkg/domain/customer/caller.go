@@ -95,14 +95,13 @@ func Forget(ctx context.Context, tx *table.Tx, t table.Tenant, read table.Item) 
 	return err
 }
 
-// HasNumber requires in the transaction that the customer is not disabled and has the
-// stored number. If not, the transaction fails with changed.
+// HasNumber makes the transaction fail with changed if the customer is disabled or
+// does not have the stored number.
 func HasNumber(tx *table.Tx, t table.Tenant, id, number string, changed error) {
 	tx.Check(Key(t, id)).If("'disabled' = ? AND contains('doc', ?)", false, `"e164":"`+number+`"`).Else(changed)
 }
 
-// Enabled requires in the transaction that the customer is not disabled. If not, the
-// transaction fails with changed.
+// Enabled makes the transaction fail with changed if the customer is disabled.
 func Enabled(tx *table.Tx, t table.Tenant, id string, changed error) {
 	tx.Check(Key(t, id)).If("'disabled' = ?", false).Else(changed)
 }

@@ -71,7 +71,7 @@ func (r Record) Words() []string {
 // valid.
 type RowSet struct {
 	Words []string `json:"words"`
-	N     int      `json:"n"`               // 1 for a customer's first set
+	N     int      `json:"n"`               // counts the customer's sets from 1
 	Since string   `json:"since"`           // inclusive
 	Until string   `json:"until,omitempty"` // exclusive; "" while the set is valid
 }

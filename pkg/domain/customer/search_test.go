@@ -312,7 +312,7 @@ func TestSearchByPhone(t *testing.T) {
 		for _, c := range got.Items {
 			names = append(names, c.FirstName)
 		}
-		if q == "  " { // the list of all customers, whose order is open: all were created at the same time
+		if q == "  " { // the list of all customers, in any order: all were created at the same time
 			slices.Sort(names)
 			want = slices.Sorted(slices.Values(want))
 		}

@@ -45,7 +45,7 @@ func (b Business) Managed() ManagedBusiness { return ManagedBusiness{b, b.Active
 func BusinessKey(t table.Tenant, id string) table.Key { return t.Key("BUSINESS", "BUSINESS", id) }
 
 // BusinessFromItem decodes a business from its item. It returns fault.NotFound
-// if there is none. DeliveryFee is an attribute of the item.
+// if there is none. The item stores DeliveryFee as an attribute, not in its document.
 func BusinessFromItem(it table.Item) (Business, error) {
 	b, err := table.DecodeDoc[Business](it)
 	b.DeliveryFee = cmp.Or(it.Number("deliveryFee"), "0")

@@ -11,7 +11,7 @@ import (
 	"svc/pkg/domain/tenant"
 )
 
-// Piece is what is appended of one resource.
+// Piece has the new events of one resource.
 type Piece struct {
 	Stored table.Item // Emitted as it was read
 	Next   Emitted

@@ -94,7 +94,7 @@ func numberOf(sk string) int64 {
 // FromItem decodes an event from its item.
 func FromItem(it table.Item) (Event, error) { return table.DecodeDoc[Event](it) }
 
-// Emitted is what the feed has of one item.
+// Emitted is what the feed stores about one item.
 type Emitted struct {
 	Events int64  `json:"events"`            // events in the feed
 	Shard  int    `json:"shard"`             // in which they are; it never changes

@@ -195,8 +195,8 @@ func postings(ctx context.Context, s Scope, after string) iter.Seq2[Row, error] 
 // walletDone sorts after the range key of every posting.
 const walletDone = "~"
 
-// postingsOf reads the postings of the window of at most 100 holders, unless
-// failed. Of the holder begun, it skips the postings up to after.
+// postingsOf reads the window's postings of at most 100 holders. If failed is not nil,
+// it returns that error only. It skips the postings of the holder begun up to after.
 func (s Scope) postingsOf(ctx context.Context, side wallet.Side, holders []table.Item, failed error, begun,
 	after string) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
@@ -233,7 +233,7 @@ func (s Scope) postingsOf(ctx context.Context, side wallet.Side, holders []table
 	}
 }
 
-// walletRows reads the postings of a wallet, of none if it has not moved since
+// walletRows reads the postings of a wallet, or nothing if it has not changed since
 // the window began.
 func (s Scope) walletRows(ctx context.Context, side wallet.Side, it table.Item, q table.Query,
 	at string) iter.Seq2[Row, error] {

@@ -12,8 +12,8 @@ import (
 	"svc/pkg/base/money"
 )
 
-// Prices are what a ride is charged by: those of its service type, and the
-// tenant's rules for waiting and rounding. Amounts are in units of the currency.
+// Prices has the prices of a ride's service type, and the tenant's rules for waiting
+// and rounding. Amounts are in units of the currency.
 // An empty number is 0.
 type Prices struct {
 	Base    json.Number // start of every fare
@@ -56,7 +56,7 @@ func (s Snapshot) Prices() (p Prices, ok bool) {
 	return Prices{n(0), n(1), n(2), n(3), n(4), free, n(6)}, err == nil
 }
 
-// Measures are what was measured of a ride, or estimated.
+// Measures has the measured or estimated distance and times of a ride.
 type Measures struct {
 	Kilometres *decimal.Decimal // nil if not known
 	Seconds    *decimal.Decimal // of the ride; nil if not known

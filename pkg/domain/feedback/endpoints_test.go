@@ -118,7 +118,7 @@ func TestComments(t *testing.T) {
 	w := newRoadmap(t, 2)
 	id := w.submit(0, "Dark map", "").ID
 	for i, text := range []string{"We need it", "So do we"} {
-		sent := text + "\ufe00\U000e0041" // which hide orders to other companies' agents
+		sent := text + "\ufe00\U000e0041" // invisible characters, which can hide instructions to agents
 		w.Advance(time.Second)
 		var got feedback.Comment
 		w.Want(201, &got, "POST", "/api/v1/feedback/"+id+"/comments", w.tokens[i], `{"body":"`+sent+`"}`)

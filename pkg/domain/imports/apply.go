@@ -90,7 +90,7 @@ func Broken(err error) string {
 	return ""
 }
 
-// Step is what became of some rows.
+// Step is the result of applying some rows.
 type Step struct {
 	Counts
 	Next Place
@@ -175,7 +175,7 @@ func lines(row Row) (n int) {
 	return n
 }
 
-// applying is one step under way.
+// applying is the state of one step of an import while it runs.
 type applying struct {
 	Record
 	g       Target

@@ -35,7 +35,7 @@ type Options struct {
 	Decimal  string `json:"decimal" enum:"point,comma" doc:"What separates the decimals of a number."`
 }
 
-// Counts are what became of the rows.
+// Counts says how many rows had each result.
 type Counts struct {
 	Created   int `json:"created" doc:"Rows whose person or address is new."`
 	Updated   int `json:"updated" doc:"Rows that changed something."`

@@ -58,7 +58,7 @@ type Target struct {
 	Tenant  table.Tenant
 	By      audit.By
 	Shards  int
-	Country string         // in which phone numbers are read
+	Country string         // of phone numbers without a country code
 	Phones  Phones         // nil: a phone number stays as it is typed
 	Terms   trip.Terms     // of the company, for trips
 	Zone    *time.Location // of the company, for trips

@@ -80,7 +80,7 @@ func (o Options) former(g Target, cells map[string]string, rider string, driver 
 	return tr, faultOf(err, nil)
 }
 
-// when returns the time of a cell. A time without an offset is one of the company's
+// when returns the time of a cell. A time without an offset is in the company's
 // time zone.
 func (g Target) when(cells map[string]string, column string) (time.Time, *Fault) {
 	in, err := timestamp.ParseInput(strings.Replace(cells[column], " ", "T", 1))

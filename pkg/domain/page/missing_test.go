@@ -59,8 +59,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// No text or placeholder is left on the page for an unknown path, in any
-// language.
+// The page for an unknown path has every text and no placeholder, in each language.
 func TestMissingInEveryLanguage(t *testing.T) {
 	for _, lang := range langs() {
 		rec := httptest.NewRecorder()

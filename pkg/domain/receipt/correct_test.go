@@ -90,7 +90,7 @@ func (w *world) receiptLog(id string) []trip.LogEntry {
 	return tr.Log()
 }
 
-// TestCorrectRefuses: a fare is corrected only where money went.
+// TestCorrectRefuses: only a fare that was settled can be corrected.
 func TestCorrectRefuses(t *testing.T) {
 	w := newWorld(t, "USD")
 	tr := w.settled("CARD", "50")
@@ -197,8 +197,8 @@ func TestCorrectUnsettledAtOnce(t *testing.T) {
 	}
 }
 
-// TestCorrectionsRace: corrections at once are made one after the other, and a
-// repeated one once.
+// TestCorrectionsRace: concurrent corrections take effect one after the other, and
+// a repeated correction takes effect once.
 func TestCorrectionsRace(t *testing.T) {
 	w := newWorld(t, "USD")
 	tr := w.settled("WALLET", "100")

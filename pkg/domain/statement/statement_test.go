@@ -200,7 +200,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// Who may not read a statement gets the response of a driver that does not exist.
+// A caller who may not read a statement gets the same response as for an unknown driver.
 func TestOthers(t *testing.T) {
 	w, other := newWorld(t, "USD", "UTC"), newWorld(t, "EUR", "UTC")
 	month := w.Now().Format("2006-01")

@@ -24,8 +24,8 @@ const shortest = 7
 // caller is the rider of a booking by phone.
 type caller struct {
 	id string
-	// add adds to the transaction of the booking what makes the rider, or what must be
-	// true of the rider. If it is not, the transaction fails with errCaller.
+	// add completes the transaction of the booking: it creates the rider, or adds the
+	// conditions on the rider. If a condition fails, the error is errCaller.
 	add func(tx *table.Tx)
 	// known means that the rider is the one of the number's row.
 	known bool

@@ -175,9 +175,9 @@ func (w *exchange) numbered(phone string) string {
 	return r.ID
 }
 
-// Whoever may have a number is looked up, wherever the last digits leave a doubt: two
-// customers with the same last digits, a longer number, a customer who is disabled or
-// has another number by now.
+// If the last digits do not decide whose number it is, every customer who may have it is
+// read: two customers with the same last digits, a longer number, a customer who is
+// disabled or has another number by now.
 func TestCallersWithTheSameLastDigits(t *testing.T) {
 	w := newExchange(t)
 	berlin, abroad := w.numbered("030 12345678"), w.numbered("+43 1 12345678")

@@ -47,11 +47,11 @@ func Own(t table.Tenant, audience authz.Audience, id string) (partition string, 
 	return customerPartition(t, id), byCustomer
 }
 
-// LatePartition returns the partition of by-g1 with the completions of trips
-// that were requested more than LateAge before, and with all cancellations for a
-// fee, by their time. Its items are log entries. The indexes of trips are ordered by
-// time of request, so a sweep of their newest entries does not find a trip that was
-// completed late, and it would read many trips that were cancelled for nothing.
+// LatePartition returns the partition of by-g1 with the log entries of late
+// completions (more than LateAge after the request) and of cancellations with a fee,
+// ordered by time. A sweep needs it: the indexes of trips are ordered by time of
+// request, so their newest entries lack trips that were completed late, and contain
+// many trips that were cancelled without a fee.
 func LatePartition(t table.Tenant) string { return t.Partition("STATUS", string(Completed), "LATE") }
 
 // LateAge is the time from request to completion after which a completion is

@@ -32,7 +32,7 @@ type Ride struct {
 	EstimateID    *string      `json:"estimateId,omitempty" maxLength:"100" doc:"An estimate of this journey, of POST /api/v1/me/estimates. Its fare becomes the estimated fare, and its service type that of the ride. An extension of the specification."`
 }
 
-// Terms are what a tenant offers to the rider who requests a ride.
+// Terms has what a tenant offers to a rider who requests a ride.
 type Terms struct {
 	Currency string
 	Service  table.Item // that the ride names; not Found if there is none

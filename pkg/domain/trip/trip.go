@@ -70,7 +70,7 @@ type Trip struct {
 	ActualDuration *json.Number `json:"actualDuration" nullable:"true" doc:"Seconds, as measured."`
 	CancelReason   *string      `json:"cancelReason" doc:"Why the trip was cancelled, in the words of the person who cancelled it."`
 	// CancellationFee is the company's fee when the trip was requested. A change that
-	// ends the trip without it removes it.
+	// ends the trip without charging the fee removes it.
 	CancellationFee *json.Number `json:"cancellationFee,omitempty" doc:"What the rider is charged who cancels while a driver has the trip (ASSIGNED, DRIVER_ARRIVED), currency units. If the trip is CANCELLED, what the rider owes. Absent for nothing. An extension of the specification."`
 	ScheduledFor    *string      `json:"scheduledFor,omitempty" format:"date-time" doc:"When the rider wants to be picked up; absent for as soon as possible. An extension of the specification."`
 	UpdatedAt       string       `json:"updatedAt" format:"date-time" doc:"When the trip last changed."`

@@ -61,9 +61,8 @@ func Move(tx *table.Tx, t table.Tenant, was table.Item, m Movement, writeShards 
 	return w, nil
 }
 
-// Shift adds a movement of a wallet that was not read to a transaction. A request
-// whose checks do not name the wallet so needs no read between them and the
-// transaction. If there is no wallet, or its balance is less than least, the
+// Shift adds a movement to the transaction without reading the wallet, which saves a
+// request whose checks did not read the wallet one round trip. If there is no wallet, or its balance is less than least, the
 // transaction fails with the error unfit. The wallet keeps its name, and its place
 // in the list by balance until the projection has seen the change.
 func Shift(tx *table.Tx, t table.Tenant, m Movement, least decimal.Decimal, posted, unfit error) error {
@@ -85,9 +84,9 @@ func Shift(tx *table.Tx, t table.Tenant, m Movement, least decimal.Decimal, post
 	return nil
 }
 
-// Holds requires in the transaction that a wallet's balance is at least an amount, or
-// above it. An actor without a wallet has 0. If not, the transaction fails with the
-// error poor.
+// Holds makes the transaction fail with the error poor unless a wallet's balance is
+// at least an amount, or, if above is true, more than it. Without a wallet, the
+// balance is 0.
 func Holds(tx *table.Tx, t table.Tenant, side Side, actor string, least decimal.Decimal, above bool, poor error) {
 	how := "'balance' >= ?"
 	if above {

@@ -104,8 +104,8 @@ func reset(patch, defaults jsontext.Value) (jsontext.Value, error) {
 	return codec.Marshal(out)
 }
 
-// InBody names the fields of a record's faults as the caller does: name is
-// body.name.
+// InBody puts "body." before the names of the fields of a fault, as the caller knows
+// them: name becomes body.name.
 func InBody(err error) error {
 	var f *fault.Error
 	if !errors.As(err, &f) || f.Kind != fault.KindInvalid {

@@ -35,7 +35,7 @@ func recorded(t testing.TB) (events []string) {
 	return events
 }
 
-// unusual are events that no gateway sends, or seldom.
+// unusual lists events that a gateway sends seldom or never.
 var unusual = []string{`{}`, `null`, `[]`, ``, `{"version":1}`, `{"version":null,"headers":null,"cookies":null}`,
 	`{"headers":{"a":null,"b":"x"},"headers":{"b":"y"}}`, `{"cookies":[null,"a"],"cookies":[]}`,
 	`{"multiValueHeaders":{"a":["1","2"],"b":null,"c":[]}}`, `{"body":"\ud83d\ude00 \" \\ \/ \n"}`,

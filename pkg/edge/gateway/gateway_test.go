@@ -305,9 +305,8 @@ func TestLazyWithoutGateway(t *testing.T) {
 	}
 }
 
-// TestDirect: only a payload 2.0 that names no gateway was sent by somebody who
-// may invoke the function. Every event of a gateway names it, and a load
-// balancer sends another payload.
+// TestDirect: a payload 2.0 that names no gateway is a direct invocation. Every
+// event of a gateway names the gateway, and a load balancer sends another payload.
 func TestDirect(t *testing.T) {
 	direct := func(raw string) (yes bool) {
 		t.Helper()

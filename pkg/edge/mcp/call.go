@@ -153,7 +153,7 @@ const retryLife = 2 * time.Minute
 //     same when the client repeats the request within retryLife.
 func (c call) key(outer *http.Request, id json.RawMessage, code string) (key string, life time.Duration, ok bool) {
 	if c.tool.method == http.MethodPost {
-		own, given := c.ownKey() // a code is bound to this argument, but not to the header
+		own, given := c.ownKey() // a confirmation code covers this argument, but not the header
 		if !given && code == "" {
 			own = outer.Header.Get("Idempotency-Key")
 		}
@@ -228,8 +228,8 @@ func (r *recorder) success(id json.RawMessage, isModern bool) []byte {
 }
 
 // withoutInvisible returns JSON of the same value, with each invisible character
-// as an escape. Those of ASCII can only stand between values, where an escape may
-// not.
+// as an escape. ASCII characters stay: a JSON text contains invisible ones as
+// white space between values only.
 func withoutInvisible(payload []byte) []byte {
 	hidden := func(r rune) bool { return r >= utf8.RuneSelf && plaintext.IsInvisible(r) }
 	if !bytes.ContainsFunc(payload, hidden) {

@@ -282,7 +282,7 @@ func (x *exchange) succeeded(answer *recorder) bool {
 	return true
 }
 
-// failEventAs sends an error of an operation as an error of events.
+// failEventAs sends the error response of an operation as an error of MCP Events.
 func (x *exchange) failEventAs(answer *recorder) {
 	codes := map[int]int{http.StatusBadRequest: codeParams, http.StatusForbidden: x.eventCode(eventForbidden),
 		http.StatusNotFound: x.eventCode(eventNotFound), http.StatusConflict: x.eventCode(eventExhausted)}

@@ -58,7 +58,8 @@ func (s subscription) status() map[string]any {
 	return out
 }
 
-// identified returns a call of an operation with what identifies a subscription.
+// identified returns a call of the operation, with the arguments that identify the
+// subscription. If ok is false, it has sent an error.
 func (x *exchange) identified(operation string, p eventParams) (call, bool) {
 	t := x.own[operation]
 	if t == nil || !t.admits(x.entry.Resource.Audience) || cmp.Or(p.Delivery.Mode, "webhook") != "webhook" {

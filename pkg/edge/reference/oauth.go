@@ -162,7 +162,7 @@ func describeOAuth(doc *huma.OpenAPI, errorSchema *huma.Schema) {
 				Content: map[string]*huma.MediaType{"text/html": {Schema: shown}}}
 		}
 		if p.client {
-			op.Security = []map[string][]string{{"client": {}}, {}} // or by the form
+			op.Security = []map[string][]string{{"client": {}}, {}} // the empty entry: the form itself has the credentials
 			op.Responses["401"] = &huma.Response{
 				Description: "`invalid_client`: no client authenticated (RFC 6749 section 5.2).",
 				Headers: map[string]*huma.Param{"WWW-Authenticate": {

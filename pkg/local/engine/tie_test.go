@@ -29,7 +29,7 @@ func TestTie(t *testing.T) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	release() // what the end of this process does
+	release() // as the end of this process would
 	<-c.done
 
 	c, err = startChild(exec.Command("/bin/sh", "-c", "exit 3"), tie)

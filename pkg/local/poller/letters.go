@@ -101,8 +101,8 @@ func DeadLetters(dir string) ([]DeadLetter, error) {
 	return all, err
 }
 
-// readLetters reads the dead letters in a data folder, oldest first, and the
-// lines that are none because a write was cut.
+// readLetters reads the dead letters in a data folder, oldest first. torn has
+// the lines that a cut write left incomplete.
 func readLetters(dir string) (all []DeadLetter, torn [][]byte, err error) {
 	for _, name := range []string{lettersFile + ".replayed", lettersFile} { // a killed replay leaves the first one
 		text, err := os.ReadFile(filepath.Join(dir, name))

@@ -92,8 +92,8 @@ func (w *Wire) Sent() int {
 }
 
 // patient returns the request without its deadline, because on a busy machine
-// the engine may need longer than one attempt may take. A caller that
-// disconnects still cancels the request.
+// the engine may need longer than the deadline of one attempt allows. If the
+// caller disconnects, the request is still cancelled.
 func patient(r *http.Request) *http.Request {
 	caller := r.Context()
 	if caller.Err() != nil {

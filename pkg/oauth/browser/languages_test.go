@@ -78,9 +78,10 @@ func everyPage(t *testing.T) map[string]page.Content {
 }
 
 // Every page in every language: axe-core finds no faults, and nothing is wider
-// than the narrowest screen, or cut off at the card's edge. Colours do not depend
-// on the language, so the test checks them in one, light and dark. With -pictures the test takes
-// pictures of each page, light and dark, on a phone and on a desktop.
+// than the screen, or cut off at the card's edge, on the narrowest screen and on a
+// desktop. English is also checked light and dark on each, because colours do not
+// depend on the language. With -pictures the test checks every language in every
+// look, and takes pictures.
 func TestLanguages(t *testing.T) {
 	testkit.Long(t)
 	inEveryLanguage(t, everyPage(t), "unknown-path")
@@ -112,27 +113,22 @@ func inEveryLanguage(t *testing.T, all map[string]page.Content, names ...string)
 	in := tab(t, narrow.in("light"))
 	for _, lang := range page.Languages() {
 		for _, name := range names {
-			run(t, in, showAs(narrow.in("light")), chromedp.Navigate(server.URL+"/"+name+"?ui_locales="+lang),
-				chromedp.WaitVisible(chromedp.CSS("h1")))
-			faults := append(axe(t, in), cutOff(t, in)...)
-			if lang == string(page.English) {
-				for _, l := range []look{desktop.in("light"), desktop.in("dark"), phone.in("dark")} {
-					run(t, in, showAs(l))
-					faults = append(faults, axe(t, in)...)
-				}
+			looks := []look{narrow.in("light"), desktop.in("dark")}
+			if lang == string(page.English) || *pictures != "" {
+				looks = append(looks, desktop.in("light"), phone.in("light"), phone.in("dark"))
 			}
-			for _, fault := range faults {
-				t.Errorf("%s in %s: %s", name, lang, fault)
+			run(t, in, chromedp.Navigate(server.URL+"/"+name+"?ui_locales="+lang), chromedp.WaitVisible(chromedp.CSS("h1")))
+			for _, l := range looks {
+				run(t, in, showAs(l))
+				for _, fault := range append(axe(t, in), cutOff(t, in)...) {
+					t.Errorf("%s in %s, %s %s: %s", name, lang, l.scheme, l.device, fault)
+				}
+				if *pictures != "" {
+					savePicture(t, in, filepath.Join(*pictures, lang, name+"-"+l.scheme+"-"+l.device+".png"))
+				}
 			}
 			if got := get(t, in, chromedp.Evaluate[string]("document.documentElement.lang")); got != lang {
 				t.Errorf("%s in %s is in %q", name, lang, got)
-			}
-			if *pictures != "" {
-				for _, l := range []look{phone.in("light"), phone.in("dark"), desktop.in("light"), desktop.in("dark"),
-					narrow.in("light")} {
-					run(t, in, showAs(l))
-					savePicture(t, in, filepath.Join(*pictures, lang, name+"-"+l.scheme+"-"+l.device+".png"))
-				}
 			}
 		}
 	}

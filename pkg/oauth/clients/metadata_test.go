@@ -10,8 +10,8 @@ import (
 	"svc/pkg/oauth/protocol"
 )
 
-// TestAllFaults: a refusal of a registration names every member of which nothing
-// usable is left, and every fault of its addresses and scopes.
+// TestAllFaults: a rejected registration names every member without a usable
+// value, and every fault of its addresses and scopes.
 func TestAllFaults(t *testing.T) {
 	var redirects []string
 	for i := range mostRedirects {

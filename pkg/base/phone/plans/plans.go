@@ -11,8 +11,8 @@ import (
 )
 
 // Read returns the number that a typed text stands for in a country, an ISO 3166
-// code; "" for an unknown one, in which only international forms can be read. It
-// returns nil if there is no such number.
+// code. If country is "", it reads international forms only. It returns nil if the
+// text is no possible number.
 func Read(typed, country string) *phone.Number {
 	number, err := phonenumbers.Parse(typed, country)
 	if err != nil || !phonenumbers.IsPossibleNumber(number) {

@@ -37,8 +37,8 @@ const client = "cli_00000000000000000000000000"
 // Start is the initial time of a stand's clock.
 var Start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// New returns a stand that serves the rows over the table, and writes the state
-// of its client. The stand's clock is at Start.
+// New returns a stand that serves the rows over the table, and stores the OAuth
+// client of the stand's tokens. The stand's clock is at Start.
 func New(t testing.TB, db *table.DB, rows ...api.Row) *Stand {
 	t.Helper()
 	return NewAt(t, db, api.Config{BaseURL: "http://stand.example"}, rows...)
