@@ -1,11 +1,14 @@
 package docspage
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
 	"svc/pkg/app/apptest"
+	"svc/pkg/base/timestamp"
 	"svc/pkg/domain/person"
 	"svc/pkg/local/testkit"
 )
@@ -72,4 +75,36 @@ func TestConsoleInDriversPlace(t *testing.T) {
 			noFaults(t, ctx)
 		})
 	}
+}
+
+// TestConsoleFollows: the page of a trip under way shows its driver move, and reads the position as often as the map
+// does, though no event tells of it. It is counted in readings of the feed, every 1.5 seconds. The driver's page says
+// when the position was measured.
+func TestConsoleFollows(t *testing.T) {
+	testkit.Long(t)
+	s := apptest.New(t)
+	dan, trip := s.Driver(t, "metro", "dan"), rides(t, s, 1)[0]
+	comeOnline(t, s, dan, 40.71, time.Minute)
+	s.Post(t, s.Token(t, s.Operator(t, "metro", "otto"), "tenant.trips:write"), "/api/v1/trips/"+trip+"/assign",
+		`{"driverId":"`+dan.ID+`"}`).Must(t, 200)
+	s.Drain(t)
+	ctx := browser(t)
+	run(t, ctx, size(1280, 900, "light"), script(seen))
+	signInToConsole(t, ctx, s, s.Operator(t, "metro", "olga"))
+	run(t, ctx, open("trips/"+trip, `//a[.="Dan Driver"]`)...)
+	const read = `performance.getEntriesByType("resource").filter(e => e.name.includes("/api/v1/%s")).length`
+	run(t, ctx, chromedp.WaitReady(chromedp.JSPath(fmt.Sprintf(read, "events?")+` > 12 ? document.body : null`)))
+	if n := get[int](t, ctx, fmt.Sprintf(read, "trips/"+trip)); n < 4 {
+		t.Errorf("while the feed was read 13 times, the position was read %d times", n)
+	}
+	run(t, ctx, chromedp.Evaluate[chromedp.Void](`void (movements = 0)`))
+	s.Do(t, apptest.Request{Method: "PUT", Path: "/api/v1/me/location", Token: s.Token(t, dan, "driver.status:write"),
+		Body: fmt.Sprintf(`{"lat":40.72,"lng":-74.0,"recordedAt":%q}`, timestamp.Format(s.Clock.Now()))}).Must(t, 200)
+	run(t, ctx, chromedp.WaitReady(chromedp.JSPath(`movements > 3 ? document.body : null`)))
+	run(t, ctx, open("drivers/"+dan.ID, `//dt[.="Position"]`)...)
+	if told := get[string](t, ctx, `[...document.querySelectorAll("dt")].find(e => e.textContent === "Position")
+		.nextSibling.textContent`); told == "never" {
+		t.Error("the driver's page knows no position")
+	}
+	noFaults(t, ctx)
 }
