@@ -96,3 +96,27 @@ test('Intl takes every language tag', async () => {
     assert.equal(new Intl.NumberFormat(navigator.language).resolvedOptions().locale.slice(0, 2), want.slice(0, 2))
   }
 })
+
+test("the company's colour can be read on each ground", async () => {
+  const { shades } = await load('colour.ts')
+  const light = hex => [1, 3, 5].map(i => parseInt(hex.slice(i, i + 2), 16) / 255)
+    .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4).reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0)
+  const ratio = (a, b) => (Math.max(light(a), light(b)) + 0.05) / (Math.min(light(a), light(b)) + 0.05)
+  const sheet = readFileSync(new URL('../src/style.css', import.meta.url), 'utf8')
+  const [back, panel] = ['back', 'panel'].map(name => [...sheet.matchAll(`--${name}: (#\\w+);`)]
+    .map(([, value]) => value.length === 4 ? '#' + [...value.slice(1)].map(c => c + c).join('') : value))
+  for (let n = 0; n < 4096; n++) {
+    const colour = '#' + n.toString(16).padStart(3, '0')
+    const got = shades(colour)
+    const pairs = [[got['on-company'], got.company]]
+    for (const [i, scheme] of ['light', 'dark'].entries()) {
+      const main = got[`${scheme}-main`]
+      pairs.push([main, back[i]], [main, panel[i]], [got[`on-${scheme}-main`], main])
+    }
+    for (const [a, b] of pairs) assert.ok(ratio(a, b) >= 4.5, `${colour}: ${a} on ${b}`)
+  }
+  assert.equal(shades('#0B5FFF')['light-main'], '#0b5fff') // readable as it is
+  assert.equal(shades('#ffff').company, '#ffffff')
+  assert.deepEqual(shades('#ffffff10'), shades('#fff'))
+  for (const bad of [null, undefined, '', 'red', 'fff', '#12345', '#1234567', '#ggg', '#fff;', '#123456789']) assert.deepEqual(shades(bad), {})
+})

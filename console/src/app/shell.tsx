@@ -6,6 +6,7 @@ import { Reports } from '../reports/reports'
 import { TripView } from '../trips/detail'
 import { Trips } from '../trips/list'
 import { api, good } from './api'
+import { paint } from './colour'
 import { useCompany } from './company'
 import { allowed, signedIn, signIn, signOut } from './session'
 import { Problem } from './ui'
@@ -16,17 +17,6 @@ const views = [
   ['map', 'tenant.drivers:read'], ['trips', 'tenant.trips:read'], ['drivers', 'tenant.drivers:read'],
   ['customers', 'tenant.customers:read'], ['reports', 'tenant.reports:read'],
 ] as const
-
-// paint gives the page the company's colour, with text on it that can be read.
-function paint(colour: string | null | undefined) {
-  if (!colour || !/^#[0-9a-f]{3,8}$/i.test(colour)) return
-  const hex = colour.length === 4 ? [...colour.slice(1)].map(c => c + c).join('') : colour.slice(1, 7)
-  const [r, g, b] = [0, 2, 4].map(i => parseInt(hex.slice(i, i + 2), 16) / 255)
-    .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
-  const light = 0.2126 * r! + 0.7152 * g! + 0.0722 * b!
-  document.documentElement.style.setProperty('--company', colour)
-  document.documentElement.style.setProperty('--on-company', light > 0.179 ? '#000' : '#fff')
-}
 
 export function Shell({ failed }: { failed: string | null }) {
   if (!signedIn()) return <main class="welcome">

@@ -13,8 +13,10 @@ export interface Shown<T> {
 // usePolled reads now and every interval while the page is visible. After a failure
 // it keeps the old data and waits longer each time. An answer that comes after a later
 // one, or for other inputs, is dropped. Events whose type begins with a prefix of about
-// make it read at once; while they come, it seldom reads without one.
-export function usePolled<T>(read: () => Promise<T>, inputs: unknown[], interval: number, about: string[] = []): Shown<T> {
+// make it read at once; while they come, it seldom reads without one, unless what it found
+// moves: no event tells of a position.
+export function usePolled<T>(read: () => Promise<T>, inputs: unknown[], interval: number, about: string[] = [],
+  moves: (found: T) => boolean = () => false): Shown<T> {
   const [data, setData] = useState<T | null>(null)
   const [failure, setFailure] = useState<Failure | null>(null)
   const [asked, ask] = useState(0)
@@ -26,6 +28,7 @@ export function usePolled<T>(read: () => Promise<T>, inputs: unknown[], interval
     let timer = 0
     let wait = interval
     let ended = false
+    let seldom = about.length > 0
     const turn = async () => {
       if (!document.hidden) {
         const mine = ++latest.current
@@ -35,13 +38,14 @@ export function usePolled<T>(read: () => Promise<T>, inputs: unknown[], interval
           setData(found)
           setFailure(null)
           wait = interval
+          seldom = about.length > 0 && !moves(found)
         } catch (error) {
           if (ended) return
           setFailure(error instanceof Failure ? error : new Failure(0, 'offline', String(error), ''))
           wait = Math.min(wait * 2, 30_000)
         }
       }
-      timer = window.setTimeout(() => void turn(), live() && about.length > 0 ? Math.max(wait, 15_000) : wait)
+      timer = window.setTimeout(() => void turn(), live() && seldom ? Math.max(wait, 15_000) : wait)
     }
     void turn()
     return () => {

@@ -5,7 +5,7 @@ import { allowed } from '../app/session'
 import { Facts, Field, Problem, Question } from '../app/ui'
 import { useDraft, useOnce, usePolled } from '../app/use'
 import { money, say, state, when } from '../app/words'
-import { Canvas, marker, ride } from '../map/map'
+import { Canvas, marker, open, ride } from '../map/map'
 import { Badge, fare } from './columns'
 
 type Trip = Schemas['TripDetail']
@@ -33,7 +33,8 @@ const names = (trip: Trip): Record<Verb, [string, string]> => ({
 })
 
 export function TripView({ id }: { id: string }) {
-  const trip = usePolled(() => tagged(api.GET('/api/v1/trips/{id}', { params: { path: { id } } })), [id], 2500, ['trip.'])
+  const trip = usePolled(() => tagged(api.GET('/api/v1/trips/{id}', { params: { path: { id } } })), [id], 2500, ['trip.'],
+    found => found.data.driver !== null && open(found.data))
   const [asked, ask] = useState<Verb | null>(null)
   const t = trip.data?.data ?? null
   const scene = useMemo(() => ({ zones: [], rides: t ? [ride(t)] : [], drivers: t?.driver ? marker(t.driver) : [] }), [trip.data])

@@ -30,13 +30,19 @@ func Rows(db *table.DB) []api.Row {
 	invites := api.Confirm("The person gets an account of the company, and a mail with a link to set a password.")
 	changes := api.Confirm("It changes what is known of a person. `disabled` ends the person's access at once.")
 	aDriver, aCustomer := api.One(ids.Driver, driver.Key), api.One(ids.Customer, customer.Key)
+	located := api.Needs(func(t table.Tenant, p api.Peek) []table.Key {
+		if id := p.Path("id"); ids.Valid(ids.Driver, id) {
+			return []table.Key{driver.Key(t, id), driver.LocationKey(t, id)}
+		}
+		return nil
+	})
 	extension, versioned := api.Extension(), api.Versioned()
 	const invited = "If the service can mail, the person gets a link to set a password, which is valid for 24 hours. " +
 		"Later the sign-in page mails a new one. A mail address has one account in the company."
 	const changed = "Only the given members change; `null` clears one. While `disabled` is true, the account cannot sign " +
 		"in, and all its tokens are invalid at once. The mail address is changed with the command line only."
 	return append([]api.Row{
-		api.Get("/api/v1/drivers/{id}", "svc_get_driver", readDrivers, getDriver, aDriver, extension, versioned,
+		api.Get("/api/v1/drivers/{id}", "svc_get_driver", readDrivers, getDriver, aDriver, located, extension, versioned,
 			api.Tag("Drivers"), api.Summary("Read a driver"), api.Text("Also one who is disabled.")),
 		api.Post("/api/v1/drivers", "svc_invite_driver", drivers, h.inviteDriver, api.Created(), company, extension,
 			versioned, invites, api.Tag("Drivers"), api.Summary("Invite a driver"), api.Text(invited)),
@@ -71,6 +77,13 @@ func getDriver(ctx context.Context, c *api.Caller, in *driverInput) (*ManagedDri
 		return nil, err
 	}
 	c.Tagged(driverEditOf(r))
+	at, err := c.Item(ctx, driver.LocationKey(c.Tenant, in.ID))
+	if err != nil {
+		return nil, err
+	}
+	if err := r.Locate(at); err != nil {
+		return nil, err
+	}
 	out := shownDriver(r)
 	return &out, nil
 }

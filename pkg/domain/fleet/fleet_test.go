@@ -223,3 +223,22 @@ func TestDocuments(t *testing.T) {
 		t.Errorf("the driver's own: %+v", list.Items)
 	}
 }
+
+// TestDriverIsLive: a driver who is read is where the phone reported last.
+func TestDriverIsLive(t *testing.T) {
+	o := newOffice(t)
+	r, err := driver.Create(t.Context(), o.tenant, by, driver.Record{Driver: driver.Driver{FirstName: "Dora",
+		Email: "dora@metro.example", Status: driver.Online}}, "hash")
+	testkit.Must(t, err)
+	var got fleet.ManagedDriver
+	read := func() { o.Want(http.StatusOK, &got, http.MethodGet, "/api/v1/drivers/"+r.ID, o.token, "") }
+	if read(); got.CurrentLat != nil || got.LocationUpdatedAt != nil {
+		t.Errorf("without a report the driver is at %v", got)
+	}
+	testkit.Must(t, o.tenant.Load(t.Context(), table.Item{Key: driver.LocationKey(o.tenant, r.ID), Type: "location",
+		Doc: driver.Location{Lat: "40.7182", Lng: "-74", RecordedAt: "2026-03-01T12:30:00.000Z"}}))
+	if read(); got.CurrentLat == nil || *got.CurrentLat != "40.7182" || *got.CurrentLng != "-74" ||
+		*got.LocationUpdatedAt != "2026-03-01T12:30:00.000Z" {
+		t.Errorf("the driver is at %v", got)
+	}
+}

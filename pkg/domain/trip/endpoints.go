@@ -229,10 +229,10 @@ func (d *TripDetail) readPeople(ctx context.Context, t table.Tenant) error {
 				return err
 			}
 			shown := r.Shown()
-			d.Driver.Value = &shown
-			if err := r.Locate(items[len(items)-1]); err != nil {
+			if err := shown.Locate(items[len(items)-1]); err != nil {
 				return err
 			}
+			d.Driver.Value = &shown
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/driver"
 	"svc/pkg/domain/trip"
 	"svc/pkg/edge/api/apitest"
 	"svc/pkg/local/testkit"
@@ -134,12 +135,27 @@ func TestCompleteRide(t *testing.T) {
 	}
 }
 
+// TestDriverOfATripIsLive: a trip shows where its driver reported to be.
+func TestDriverOfATripIsLive(t *testing.T) {
+	w := newTown(t, 1, 1, 1)
+	id := w.request().ID
+	w.act(id, "accept", w.driver(), "")
+	w.load(table.Item{Key: driver.LocationKey(w.tenant, w.drivers[0]), Type: "location",
+		Doc: driver.Location{Lat: "40.7182", Lng: "-74", RecordedAt: "2026-03-01T12:30:00.000Z"}})
+	var seen trip.TripDetail
+	a := w.Want(200, &seen, "GET", "/api/v1/trips/"+id, w.operator, "")
+	if d := seen.Driver.Value; d.CurrentLat == nil || *d.CurrentLat != "40.7182" || *d.CurrentLng != "-74" ||
+		*d.LocationUpdatedAt != "2026-03-01T12:30:00.000Z" {
+		t.Errorf("got %s", a.Body)
+	}
+}
+
 func TestReadOfAFreshTrip(t *testing.T) {
 	w := newTown(t, 1, 1, 1)
 	var got map[string]any
 	w.Want(200, &got, "GET", "/api/v1/trips/"+w.request().ID, w.operator, "")
-	if driver, there := got["driver"]; driver != nil || !there {
-		t.Errorf("driver: got %v (there: %v), want null", driver, there)
+	if it, there := got["driver"]; it != nil || !there {
+		t.Errorf("driver: got %v (there: %v), want null", it, there)
 	}
 	if log, _ := got["log"].([]any); len(log) != 1 {
 		t.Errorf("log: got %v", got["log"])
