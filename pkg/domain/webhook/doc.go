@@ -5,12 +5,15 @@
 //	webhook.go       an endpoint, its address and its stored form
 //	change.go        changes of endpoints, for the rows and for svc webhook
 //	subscription.go  subscriptions of agents, for the MCP server
+//	personal.go      subscriptions of riders' and drivers' agents
 //	message.go       the messages that an endpoint gets, for the OpenAPI document
 //	sign.go          signatures (Standard Webhooks 1.0)
 //	delivery.go      deliveries, requests to the sender and messages in its queue
 //	endpoints.go     rows and handlers
 //
 // All endpoints of a tenant are one item, so the limit of their number is exact, and
-// whoever sends an event reads them at once. The package sends nothing: the stream
+// whoever sends an event reads them at once. The subscriptions of a rider's or driver's
+// agents are an item of that person. The tenant's item says whether there may be any, so
+// that the feed looks for none where there are none. The package sends nothing: the stream
 // passes its changes to pkg/background/feed, and pkg/background/deliver sends.
 package webhook
