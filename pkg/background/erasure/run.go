@@ -76,7 +76,7 @@ func (r Runner) Sweep(ctx context.Context) error {
 		rec.Step, rec.Position, rec.Status, rec.Again = 0, "", privacy.Running, k.Kind == again
 		_, err = r.save(ctx, t, rec, func(tx *table.Tx) {
 			due.BeginJob(tx, r.platform(), t, rec.ID)
-			if k.Kind == own {
+			if k.Kind == own && p.erasedAt == "" {
 				tx.Check(login.Key(t, rec.Audience(), p.email)).If("leaving = ?", true).Else(errStays)
 			}
 		})
