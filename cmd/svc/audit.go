@@ -16,7 +16,7 @@ import (
 )
 
 func auditCommand(c *cli) *cobra.Command {
-	cmd := &cobra.Command{Use: "audit SLUG", Short: "Show a tenant's audit log, newest first", Args: cobra.ExactArgs(1),
+	cmd := &cobra.Command{Use: "audit SLUG", Short: "Show a tenant's audit log, newest first",
 		Example: "  svc audit metro --limit 20\n  svc audit metro --json"}
 	limit := cmd.Flags().Int("limit", 50, "entries at most")
 	cmd.RunE = c.in(func(ctx context.Context, p platform, t table.Tenant, _ []string) error {

@@ -136,17 +136,16 @@ func (c *cli) prepare(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		c.prepare(sub)
 	}
-	if check := cmd.Args; check != nil {
-		cmd.Args = func(cmd *cobra.Command, args []string) error {
-			if check(cmd, args) == nil {
-				return nil
-			}
-			return expected(cmd, args)
-		}
-	}
 	switch run := cmd.RunE; {
 	case run != nil:
 		c.completing(cmd)
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			least, most := arguments(cmd.Use)
+			if len(args) < least || most >= 0 && len(args) > most {
+				return expected(cmd, args)
+			}
+			return nil
+		}
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			c.ran, c.dataGiven = true, cmd.Flags().Changed("data")
 			if err := c.confirm(cmd.Context(), cmd, args); err != nil {
@@ -167,6 +166,22 @@ func (c *cli) prepare(cmd *cobra.Command) {
 			return cmd.Help()
 		}
 	}
+}
+
+// arguments returns how many arguments a command takes at least and at most, by its
+// usage line: SLUG is one, [SLUG] at most one, SLUG… at least one and [SLUG…] any
+// number. A negative most is no limit.
+func arguments(use string) (least, most int) {
+	use, _, _ = strings.Cut(use, " --") // flags that must be given
+	for _, word := range strings.Fields(use)[1:] {
+		if !strings.HasPrefix(word, "[") {
+			least++
+		}
+		if most++; strings.Contains(word, "…") {
+			return least, -1
+		}
+	}
+	return least, most
 }
 
 // expected returns a usage error with the arguments that a command needs and

@@ -29,7 +29,6 @@ type clientInUse struct {
 func (c *cli) clientList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list [SLUG]",
 		Short:   "List clients, or those with live access tokens in a tenant",
-		Args:    cobra.MaximumNArgs(1),
 		Example: "  svc client list\n  svc client list metro"}
 	limit := cmd.Flags().Int("limit", 1000, "clients at most; with SLUG, number of the newest access tokens to read")
 	cmd.RunE = act(func(ctx context.Context, args []string) error {
@@ -88,7 +87,7 @@ func (c *cli) clientsInUse(ctx context.Context, slug string, limit int) error {
 }
 
 func (c *cli) clientShow() *cobra.Command {
-	return &cobra.Command{Use: "show ID", Short: "Show a client", Args: cobra.ExactArgs(1),
+	return &cobra.Command{Use: "show ID", Short: "Show a client",
 		Example: "  svc client show cli_01JT7M4C6Q8V2N5X9B3D1F7H0K",
 		RunE: c.on(func(ctx context.Context, p platform, args []string) error {
 			client, err := p.authorizationServer().ShowClient(ctx, args[0])
@@ -123,8 +122,7 @@ func (c *cli) clientEnable() *cobra.Command {
 // deleted.
 func (c *cli) clientSwitch(use, short string, disabled bool) *cobra.Command {
 	word := map[bool]string{true: "disable", false: "enable"}[disabled]
-	return &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(1),
-		Example: "  svc client " + word + " cli_01JT7M4C6Q8V2N5X9B3D1F7H0K",
+	return &cobra.Command{Use: use, Short: short, Example: "  svc client " + word + " cli_01JT7M4C6Q8V2N5X9B3D1F7H0K",
 		RunE: c.on(func(ctx context.Context, p platform, args []string) error {
 			tenants, err := p.everywhere(ctx)
 			if err != nil {
@@ -143,7 +141,6 @@ func (c *cli) clientSwitch(use, short string, disabled bool) *cobra.Command {
 
 func (c *cli) clientTrust() *cobra.Command {
 	cmd := &cobra.Command{Use: "trust ID", Short: "Make a client an application of a company or the platform",
-		Args: cobra.ExactArgs(1),
 		Long: "Make a client an application of the company itself, or of the platform itself in every company. The " +
 			"pages then\nname it so, and a person who signs in is not asked for consent. The trust is for the name, the " +
 			"redirect\naddresses and the scopes that the client has now. It covers no agents, and no application whose " +

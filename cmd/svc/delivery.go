@@ -33,7 +33,7 @@ func businessFlags(cmd *cobra.Command) *edits[delivery.Business] {
 }
 
 func (c *cli) businessAdd() *cobra.Command {
-	cmd := &cobra.Command{Use: "add SLUG NAME", Short: "Add a business", Args: cobra.ExactArgs(2),
+	cmd := &cobra.Command{Use: "add SLUG NAME", Short: "Add a business",
 		Example: "  svc business add metro 'Taquería Sol' --category restaurant \\\n" +
 			"    --address '14 Mill Street' --lat 40.7221 --lng=-73.9987"}
 	e := businessFlags(cmd)
@@ -54,7 +54,7 @@ func (c *cli) businessAdd() *cobra.Command {
 
 func (c *cli) businessList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list SLUG", Short: "List businesses by name, including inactive ones",
-		Args: cobra.ExactArgs(1), Example: "  svc business list metro"}
+		Example: "  svc business list metro"}
 	limit := cmd.Flags().Int("limit", 100, "businesses at most")
 	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, _ []string) error {
 		return list(ctx, c, t, *limit, "NAME CATEGORY ADDRESS+ ACTIVE ID", func(b delivery.Business) []any {
@@ -65,7 +65,7 @@ func (c *cli) businessList() *cobra.Command {
 }
 
 func (c *cli) businessSet() *cobra.Command {
-	cmd := &cobra.Command{Use: "set SLUG ID", Short: "Change a business", Args: cobra.ExactArgs(2),
+	cmd := &cobra.Command{Use: "set SLUG ID", Short: "Change a business",
 		Example: "  svc business set metro biz_01JMETR0000000000000000001 --active=false"}
 	e := businessFlags(cmd)
 	e.text("name", "`name` for people", func(b *delivery.Business) *string { return &b.Name })
@@ -84,7 +84,7 @@ func orderCommand(c *cli) *cobra.Command {
 }
 
 func (c *cli) orderAdd() *cobra.Command {
-	cmd := &cobra.Command{Use: "add SLUG BUSINESS-ID RIDER", Short: "Place an order for a rider", Args: cobra.ExactArgs(3),
+	cmd := &cobra.Command{Use: "add SLUG BUSINESS-ID RIDER", Short: "Place an order for a rider",
 		Example: "  svc order add metro biz_01JMETR0000000000000000001 rider1@metro.example \\\n" +
 			"    --item '2 Reuben 15.50' --fee 3.99 --to '12 Harbour Street'"}
 	lines := cmd.Flags().StringArray("item", nil, "`'quantity name unit-price'`; may be repeated")
@@ -131,7 +131,7 @@ func lineOf(text string) (delivery.Line, error) {
 }
 
 func (c *cli) orderList() *cobra.Command {
-	cmd := &cobra.Command{Use: "list SLUG", Short: "List orders, newest first", Args: cobra.ExactArgs(1),
+	cmd := &cobra.Command{Use: "list SLUG", Short: "List orders, newest first",
 		Example: "  svc order list metro --status PENDING"}
 	status, limit := cmd.Flags().String("status", "", "only orders with this `STATUS`"), cmd.Flags().Int("limit", 100,
 		"orders at most")
@@ -164,7 +164,6 @@ func orderByCode(ctx context.Context, t table.Tenant, code string) (string, erro
 
 func (c *cli) orderSet() *cobra.Command {
 	cmd := &cobra.Command{Use: "set SLUG ID|CODE [STATUS]", Short: "Change the status of an order, its driver or both",
-		Args: cobra.RangeArgs(2, 3),
 		Example: "  svc order set metro ord_01JMETR0000000000000000008 ACCEPTED\n" +
 			"  svc order set metro ord_01JMETR0000000000000000006 PICKED_UP \\\n" +
 			"    --driver driver1@metro.example"}

@@ -48,7 +48,6 @@ func devCommand(c *cli) *cobra.Command {
 			"data. svc dev prints one line for each request, except successful health checks. `svc logs REQUEST_ID` shows\n" +
 			"the line again.",
 		Example: "  svc dev\n  svc dev --memory --port 0\n  svc dev --log json 2>requests.jsonl",
-		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if c.env.Wrong != nil {
 				return usagef("%w", c.env.Wrong)

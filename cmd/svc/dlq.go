@@ -35,12 +35,12 @@ func dlqCommand(c *cli) *cobra.Command {
 			"A command reads at most about 10,000 messages of a queue; run it again for the rest."}
 	var queue string
 	var everything bool
-	list := &cobra.Command{Use: "list settlement|projection", Short: "List the dead letters", Args: cobra.ExactArgs(1),
+	list := &cobra.Command{Use: "list settlement|projection", Short: "List the dead letters",
 		Example: "  svc dlq list settlement\n  svc dlq list settlement --json",
 		Long: "List the dead letters. The listed messages of a queue are invisible for the next 30 seconds: during this " +
 			"time svc dlq list, replay and drop do not see them.",
 		RunE: act(func(ctx context.Context, args []string) error { return c.listLetters(ctx, args[0], queue) })}
-	replay := &cobra.Command{Use: "replay settlement|projection", Args: cobra.ExactArgs(1),
+	replay := &cobra.Command{Use: "replay settlement|projection",
 		Short:   "Process dead letters again, and drop those that succeed",
 		Example: "  svc dlq replay settlement",
 		Long: `Settle or count the items of the dead letters as they are now, and drop the letters that succeed.
@@ -53,7 +53,7 @@ of a letter are gone, the command settles the trips, or counts the items, of all
 A letter in a queue that fails again is invisible for five minutes. A replay does not see it during
 this time.`,
 		RunE: act(func(ctx context.Context, args []string) error { return c.replayLetters(ctx, args[0], queue) })}
-	drop := &cobra.Command{Use: "drop settlement|projection [FIRST]", Args: cobra.RangeArgs(1, 2),
+	drop := &cobra.Command{Use: "drop settlement|projection [FIRST]",
 		Short:   "Drop a dead letter without processing it",
 		Example: "  svc dlq drop settlement 4421584500000000017450439091\n  svc dlq drop settlement --all",
 		Long: `Drop the dead letter that svc dlq list shows with this FIRST. With --all, drop all visible dead letters

@@ -46,7 +46,6 @@ type finding struct {
 
 func doctorCommand(c *cli) *cobra.Command {
 	return &cobra.Command{Use: "doctor", Short: "Show what is missing on this machine, and how to get it",
-		Args: cobra.NoArgs,
 		Long: "Check the programs that running, testing and deploying need, and the database engine. If no service runs\n" +
 			"on the data folder, also check that port 8080 is free. The exit code is 1 if a failed check has the value\n" +
 			"run in the column NEEDED-TO.",

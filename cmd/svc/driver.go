@@ -45,7 +45,7 @@ func driverFlags(cmd *cobra.Command) *edits[driver.Record] {
 }
 
 func (c *cli) driverAdd() *cobra.Command {
-	cmd := &cobra.Command{Use: "add SLUG EMAIL", Short: "Add a driver", Args: cobra.ExactArgs(2),
+	cmd := &cobra.Command{Use: "add SLUG EMAIL", Short: "Add a driver",
 		Example: "  svc driver add metro driver4@metro.example --first Lena --last Fischer \\\n" +
 			"    --plate MTR-2201 --model 'Kia Niro' --color Blue"}
 	e, hash := driverFlags(cmd), newPassword(cmd)
@@ -62,7 +62,7 @@ func (c *cli) driverAdd() *cobra.Command {
 }
 
 func (c *cli) driverList() *cobra.Command {
-	cmd := &cobra.Command{Use: "list SLUG", Short: "List drivers, newest first", Args: cobra.ExactArgs(1),
+	cmd := &cobra.Command{Use: "list SLUG", Short: "List drivers, newest first",
 		Example: "  svc driver list metro --status ONLINE"}
 	status, limit := cmd.Flags().String("status", "",
 		"only drivers with this `STATUS`: OFFLINE, ONLINE or BUSY"), cmd.Flags().Int("limit", 100, "drivers at most")
@@ -84,7 +84,7 @@ func (c *cli) driverList() *cobra.Command {
 }
 
 func (c *cli) driverEdit() *cobra.Command {
-	cmd := &cobra.Command{Use: "edit SLUG EMAIL|ID", Short: "Change a driver", Args: cobra.ExactArgs(2),
+	cmd := &cobra.Command{Use: "edit SLUG EMAIL|ID", Short: "Change a driver",
 		Example: "  svc driver edit metro driver1@metro.example --status OFFLINE\n  svc driver edit metro " +
 			"driver1@metro.example --disable"}
 	return driverFlags(cmd).account(c, account[driver.Record]{kind: "driver", find: findDriver, change: driver.Change,

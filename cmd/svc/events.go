@@ -86,7 +86,7 @@ func (q *feedQuery) read(ctx context.Context, t table.Tenant, do func(event.Even
 }
 
 func eventsCommand(c *cli) *cobra.Command {
-	cmd := &cobra.Command{Use: "events SLUG", Short: "Show a tenant's events, oldest first", Args: cobra.ExactArgs(1),
+	cmd := &cobra.Command{Use: "events SLUG", Short: "Show a tenant's events, oldest first",
 		Long: "Show a tenant's events, oldest first. With --follow it waits for further events until Ctrl-C.\n" +
 			"With --json each line is an event.",
 		Example: "  svc events metro --type trip.completed\n  svc events metro --follow --after latest --json"}
@@ -134,7 +134,7 @@ func (c *cli) eventLine(e event.Event, result string) error {
 
 func listenCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{Use: "listen SLUG --forward-to URL",
-		Short: "Send a tenant's events to a receiver on this machine", Args: cobra.ExactArgs(1),
+		Short: "Send a tenant's events to a receiver on this machine",
 		Long: "Send a tenant's new events to a receiver until Ctrl-C, signed as a webhook endpoint signs. Each event is\n" +
 			"sent once. svc prints the event and the receiver's status. Without --secret it makes a secret and prints it\n" +
 			"first.",

@@ -24,7 +24,7 @@ const exportSlice = 1 << 20
 
 func exportCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{Use: "export KIND", Short: "Write a tenant's data to a file or to standard output",
-		Args: cobra.ExactArgs(1), ValidArgs: export.Kinds(),
+		ValidArgs: export.Kinds(),
 		Long: "Write a tenant's data to a file or to standard output: " + strings.Join(export.Kinds(), ", ") + ".\n" +
 			"The file is the same as that of POST /api/v1/exports. The audit log names you.",
 		Example: "  svc export trips --tenant metro --from 2026-01-01 --to 2026-01-31 \\\n    --out january.csv\n" +

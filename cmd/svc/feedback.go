@@ -32,7 +32,7 @@ type postRow struct {
 }
 
 func (c *cli) feedbackList() *cobra.Command {
-	cmd := &cobra.Command{Use: "list", Short: "List the posts of the roadmap", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "list", Short: "List the posts of the roadmap",
 		Example: "  svc feedback list\n  svc feedback list --status ALL --sort newest --q receipt"}
 	var in feedback.ListInput
 	cmd.Flags().StringVar(&in.Q, "q", "", "only posts with this `text` in title or body")
@@ -80,7 +80,7 @@ func (c *cli) feedbackList() *cobra.Command {
 }
 
 func (c *cli) feedbackStatus() *cobra.Command {
-	return &cobra.Command{Use: "status ID|SLUG STATUS", Short: "Move a post to another status", Args: cobra.ExactArgs(2),
+	return &cobra.Command{Use: "status ID|SLUG STATUS", Short: "Move a post to another status",
 		Long: "Move a feedback post to UNDER_REVIEW, PLANNED, IN_PROGRESS, COMPLETED or REJECTED. A completed or " +
 			"rejected post accepts no votes and no comments.",
 		Example: "  svc feedback status let-a-business-pause-its-orders PLANNED\n  svc feedback status " +
@@ -96,7 +96,7 @@ func (c *cli) feedbackStatus() *cobra.Command {
 }
 
 func (c *cli) feedbackDelete() *cobra.Command {
-	return &cobra.Command{Use: "delete ID|SLUG", Short: "Delete a post; this cannot be undone", Args: cobra.ExactArgs(1),
+	return &cobra.Command{Use: "delete ID|SLUG", Short: "Delete a post; this cannot be undone",
 		Long: "Delete a feedback post with its texts, comments and votes. To keep a record of the post, reject it instead " +
 			"(svc feedback status).",
 		Example: "  svc feedback delete pst_01JR0ADMAP0000000000000004",

@@ -26,7 +26,6 @@ const shownFaults = 20
 
 func importCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{Use: "import FILE", Short: "Import people, addresses and past trips from a file",
-		Args: cobra.ExactArgs(1),
 		Long: "Import customers, drivers, addresses of customers, or past trips from a CSV or NDJSON file,\n" +
 			"as POST /api/v1/imports does. The whole file is validated first. Rows with a fault are left out; at 1,000\n" +
 			"faults the import stops. The same file again changes nothing, so an interrupted import goes on.\n" +

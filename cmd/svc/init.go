@@ -23,7 +23,7 @@ type firstPeople struct {
 }
 
 func initCommand(c *cli) *cobra.Command {
-	cmd := &cobra.Command{Use: "init", Short: "Create the first tenant, operator, rider and driver", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "init", Short: "Create the first tenant, operator, rider and driver",
 		Long: "Ask for the first tenant, operator, rider and driver. Then print and run the commands that create them,\n" +
 			"and a service type.\n" +
 			"The operator gets a one-time link to set a password. Without --password, rider and driver get one too.\n" +

@@ -15,7 +15,7 @@ func keysCommand(c *cli) *cobra.Command {
 }
 
 func (c *cli) keysList() *cobra.Command {
-	return &cobra.Command{Use: "list", Short: "List the signing keys", Args: cobra.NoArgs, Example: "  svc keys list",
+	return &cobra.Command{Use: "list", Short: "List the signing keys", Example: "  svc keys list",
 		RunE: c.on(func(ctx context.Context, p platform, _ []string) error {
 			return c.showKeys(ctx, signing.Open(p.db, signing.Options{Issuer: p.baseURL}))
 		})}
@@ -51,7 +51,6 @@ func (c *cli) showKeys(ctx context.Context, keys *signing.Keys) error {
 
 func (c *cli) keysRotate() *cobra.Command {
 	return &cobra.Command{Use: "rotate", Short: "Create the signing keys that are due, and delete expired ones",
-		Args: cobra.NoArgs,
 		Long: "Do what the scheduled rotation does, for each algorithm. If there is no key, create one, which signs at " +
 			"once. Else, if no key is waiting, create one: it signs when the key before it has signed for 30 days, and at " +
 			"the earliest 15 minutes after its creation. Delete each key whose tokens have all expired; a revoked key stays " +
@@ -102,7 +101,6 @@ func (p platform) changeKeys(ctx context.Context, keys *signing.Keys, what, kid 
 
 func (c *cli) keysRevoke() *cobra.Command {
 	return &cobra.Command{Use: "revoke KID", Short: "Revoke a signing key and every token that it signed",
-		Args: cobra.ExactArgs(1),
 		Long: "Revoke a signing key. Within five minutes, every function rejects the access tokens that the key signed.\n" +
 			"If it was the key that signs, another one signs from now on: the key before it if that is still listed as\n" +
 			"verifying, else the waiting key, else a new one.",

@@ -13,7 +13,7 @@ import (
 // does not have it: a service on a table, or one that svc dev --no-demo started.
 func demoCommand(c *cli) *cobra.Command {
 	return &cobra.Command{Use: "demo", Short: "Load the demo data: two tenants with people, trips and orders",
-		Args: cobra.NoArgs, Example: "  svc demo",
+		Example: "  svc demo",
 		Long: "Load the demo data, if it is missing. svc dev loads it by itself. Everybody's password is " +
 			demo.Password + ", which is public. Never load the demo data into a service for real people.",
 		RunE: c.on(func(ctx context.Context, p platform, _ []string) error {

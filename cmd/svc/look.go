@@ -17,7 +17,6 @@ import (
 
 func (c *cli) tenantBrand() *cobra.Command {
 	return &cobra.Command{Use: "brand SLUG [FIELD=VALUE…]", Short: "Show or change a tenant's branding",
-		Args:    cobra.MinimumNArgs(1),
 		Long:    "Show a tenant's branding, or change fields of the branding. An empty value clears the field.",
 		Example: "  svc tenant brand metro\n  svc tenant brand metro primaryColor=#0B5FFF logoUrl=",
 		RunE: c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
@@ -47,7 +46,6 @@ func (c *cli) tenantBrand() *cobra.Command {
 
 func (c *cli) tenantSettings() *cobra.Command {
 	return &cobra.Command{Use: "settings SLUG [NAME=VALUE…]", Short: "Show or change a tenant's settings",
-		Args: cobra.MinimumNArgs(1),
 		Long: "Show or change a tenant's settings. The service enforces the payment types, uses waiting, rounding and\n" +
 			"routing for fares, and dispatches as dispatch.mode says. The reference of GET /api/v1/settings says of each\n" +
 			"setting what it does.",

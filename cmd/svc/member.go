@@ -114,7 +114,7 @@ func (c *cli) added(what string, a added) error {
 }
 
 func (c *cli) memberAdd() *cobra.Command {
-	cmd := &cobra.Command{Use: "add SLUG EMAIL", Short: "Add an operator to a tenant", Args: cobra.ExactArgs(2),
+	cmd := &cobra.Command{Use: "add SLUG EMAIL", Short: "Add an operator to a tenant",
 		Long: "Add an operator to a tenant. If no operator has this mail address yet, the command also creates the person\n" +
 			"and, without --password, prints a one-time link to set a password. For an existing operator it ignores\n" +
 			"--first, --last and --password.",
@@ -189,7 +189,7 @@ func (c *cli) membership(change func(ctx context.Context, s person.Store, t tabl
 }
 
 func (c *cli) memberRemove() *cobra.Command {
-	return &cobra.Command{Use: "remove SLUG EMAIL", Short: "End a membership and its tokens", Args: cobra.ExactArgs(2),
+	return &cobra.Command{Use: "remove SLUG EMAIL", Short: "End a membership and its tokens",
 		Example: "  svc member remove metro ana@metro.example",
 		RunE: c.membership(func(ctx context.Context, s person.Store, t table.Tenant, id string, _ []string) error {
 			if err := s.Leave(ctx, t, by(), id); err != nil {
@@ -200,7 +200,7 @@ func (c *cli) memberRemove() *cobra.Command {
 }
 
 func (c *cli) memberGrant() *cobra.Command {
-	return &cobra.Command{Use: "grant SLUG EMAIL PERMISSION…", Short: "Grant permissions", Args: cobra.MinimumNArgs(3),
+	return &cobra.Command{Use: "grant SLUG EMAIL PERMISSION…", Short: "Grant permissions",
 		Example: "  svc member grant metro ana@metro.example VIEW_REPORTS EXPORT_REPORTS",
 		RunE: c.membership(func(ctx context.Context, s person.Store, t table.Tenant, id string, permissions []string) error {
 			if err := permitted(permissions); err != nil {
@@ -216,7 +216,6 @@ func (c *cli) memberGrant() *cobra.Command {
 
 func (c *cli) memberRevoke() *cobra.Command {
 	return &cobra.Command{Use: "revoke SLUG EMAIL PERMISSION…", Short: "Revoke permissions",
-		Args:    cobra.MinimumNArgs(3),
 		Long:    "Revoke permissions. From the next request on, the service rejects what the operator may no longer do.",
 		Example: "  svc member revoke metro operator@metro.example VIEW_TRIPS",
 		RunE: c.membership(func(ctx context.Context, s person.Store, t table.Tenant, id string, permissions []string) error {
@@ -230,7 +229,6 @@ func (c *cli) memberRevoke() *cobra.Command {
 
 func (c *cli) memberDisable() *cobra.Command {
 	cmd := &cobra.Command{Use: "disable SLUG EMAIL", Short: "Disable a membership, or the person everywhere",
-		Args: cobra.ExactArgs(2),
 		Example: "  svc member disable metro ana@metro.example\n  svc member disable metro ana@metro.example " +
 			"--everywhere\n  svc member disable metro ana@metro.example --undo"}
 	everywhere := cmd.Flags().Bool("everywhere", false, "disable the person's sign-in and every membership")
@@ -252,8 +250,7 @@ func (c *cli) memberDisable() *cobra.Command {
 }
 
 func (c *cli) memberList() *cobra.Command {
-	cmd := &cobra.Command{Use: "list SLUG", Short: "List a tenant's members", Args: cobra.ExactArgs(1),
-		Example: "  svc member list metro"}
+	cmd := &cobra.Command{Use: "list SLUG", Short: "List a tenant's members", Example: "  svc member list metro"}
 	limit := cmd.Flags().Int("limit", 100, "members at most")
 	cmd.RunE = c.in(func(ctx context.Context, p platform, t table.Tenant, args []string) error {
 		store := person.Store{DB: p.db}

@@ -27,7 +27,6 @@ func menuFlags(cmd *cobra.Command) *edits[delivery.MenuItem] {
 
 func (c *cli) menuAdd() *cobra.Command {
 	cmd := &cobra.Command{Use: "add SLUG BUSINESS-ID NAME PRICE", Short: "Add an item to a menu",
-		Args: cobra.ExactArgs(4),
 		Example: "  svc menu add metro biz_01JMETR0000000000000000001 Reuben 15.50 \\\n" +
 			"    --section Sandwiches"}
 	e := menuFlags(cmd)
@@ -48,7 +47,7 @@ func (c *cli) menuAdd() *cobra.Command {
 
 func (c *cli) menuList() *cobra.Command {
 	return &cobra.Command{Use: "list SLUG BUSINESS-ID", Short: "List a menu, including what is not available",
-		Args: cobra.ExactArgs(2), Example: "  svc menu list metro biz_01JMETR0000000000000000001",
+		Example: "  svc menu list metro biz_01JMETR0000000000000000001",
 		RunE: c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
 			found, err := delivery.MenuOf(ctx, t, args[1])
 			if err != nil {
@@ -63,7 +62,7 @@ func (c *cli) menuList() *cobra.Command {
 }
 
 func (c *cli) menuSet() *cobra.Command {
-	cmd := &cobra.Command{Use: "set SLUG BUSINESS-ID ID", Short: "Change an item of a menu", Args: cobra.ExactArgs(3),
+	cmd := &cobra.Command{Use: "set SLUG BUSINESS-ID ID", Short: "Change an item of a menu",
 		Example: "  svc menu set metro biz_01JMETR0000000000000000001 \\\n" +
 			"    itm_01JMETR0000000000000000001 --available=false"}
 	e := menuFlags(cmd)

@@ -36,7 +36,7 @@ func paymentFlags(cmd *cobra.Command) *edits[payment.Method] {
 }
 
 func (c *cli) paymentAdd() *cobra.Command {
-	cmd := &cobra.Command{Use: "add SLUG RIDER", Short: "Add a payment method of a rider", Args: cobra.ExactArgs(2),
+	cmd := &cobra.Command{Use: "add SLUG RIDER", Short: "Add a payment method of a rider",
 		Example: "  svc payment add metro rider1@metro.example \\\n    --brand visa --last4 4242 --exp 04/2031 --default"}
 	e := paymentFlags(cmd)
 	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
@@ -57,7 +57,7 @@ func (c *cli) paymentAdd() *cobra.Command {
 }
 
 func (c *cli) paymentList() *cobra.Command {
-	return &cobra.Command{Use: "list SLUG RIDER", Short: "List a rider's payment methods", Args: cobra.ExactArgs(2),
+	return &cobra.Command{Use: "list SLUG RIDER", Short: "List a rider's payment methods",
 		Example: "  svc payment list metro rider1@metro.example",
 		RunE: c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
 			rider, err := findRider(ctx, t, args[1])
@@ -77,7 +77,7 @@ func (c *cli) paymentList() *cobra.Command {
 }
 
 func (c *cli) paymentSet() *cobra.Command {
-	cmd := &cobra.Command{Use: "set SLUG RIDER ID", Short: "Change a payment method", Args: cobra.ExactArgs(3),
+	cmd := &cobra.Command{Use: "set SLUG RIDER ID", Short: "Change a payment method",
 		Example: "  svc payment set metro rider1@metro.example \\\n    pay_01JMETR0000000000000000002 --default"}
 	e := paymentFlags(cmd)
 	cmd.RunE = e.change(c, func(ctx context.Context, t table.Tenant, args []string) error {

@@ -18,7 +18,6 @@ func personCommand(c *cli) *cobra.Command {
 
 func (c *cli) personLink() *cobra.Command {
 	cmd := &cobra.Command{Use: "link EMAIL", Short: "Create a one-time link to set or reset a password",
-		Args: cobra.ExactArgs(1),
 		Long: "Create a one-time link with which an operator sets a password. The link is valid for 24 hours. For a rider\n" +
 			"or driver, give --audience and --tenant.",
 		Example: "  svc person link operator@metro.example\n  svc person link rider1@metro.example --audience rider " +

@@ -45,7 +45,7 @@ func (c *cli) inTenant(cmd *cobra.Command,
 func (p platform) jobs() table.Platform { return p.db.Platform("JOBS") }
 
 func (c *cli) privacyBegin(kind, short, long string) *cobra.Command {
-	cmd := &cobra.Command{Use: kind, Short: short, Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: kind, Short: short,
 		Long: short + ", as POST /api/v1/privacy/requests does. " + long + " The audit log names you.",
 		Example: "  svc privacy " + kind + " --tenant metro --customer rider1@metro.example\n  svc privacy " + kind +
 			" --tenant metro --driver drv_01JT7M4C6Q8V2N5X9B3D1F7H0K"}
@@ -78,7 +78,7 @@ func (c *cli) privacyBegin(kind, short, long string) *cobra.Command {
 }
 
 func (c *cli) privacyRun() *cobra.Command {
-	cmd := &cobra.Command{Use: "run ID", Short: "Erase the person of a request", Args: cobra.ExactArgs(1),
+	cmd := &cobra.Command{Use: "run ID", Short: "Erase the person of a request",
 		Long: "Erase the person of a request that is READY or BLOCKED, for good, as POST\n" +
 			"/api/v1/privacy/requests/{id}/run does. If something is in the way, the request becomes BLOCKED and can be run\n" +
 			"again. --yes takes the place of the sign-in that the API asks for. The audit log names you.",
@@ -96,7 +96,7 @@ func (c *cli) privacyRun() *cobra.Command {
 }
 
 func (c *cli) privacyList() *cobra.Command {
-	cmd := &cobra.Command{Use: "list", Short: "List a tenant's requests, newest first", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "list", Short: "List a tenant's requests, newest first",
 		Long:    "List a tenant's requests, newest first. Requests for a copy are deleted after 30 days.",
 		Example: "  svc privacy list --tenant metro"}
 	limit := cmd.Flags().Int("limit", 100, "requests at most")
@@ -111,7 +111,6 @@ func (c *cli) privacyList() *cobra.Command {
 
 func (c *cli) privacyShow() *cobra.Command {
 	cmd := &cobra.Command{Use: "show ID", Short: "Show a request, or download the file that it made",
-		Args: cobra.ExactArgs(1),
 		Long: "Show a request, and what is in the way of an erasure. --out downloads the file of a copy that is DONE: one " +
 			"JSON\nobject in each line. For a table, FILES_BUCKET names the bucket. The audit log names who downloads.",
 		Example: "  svc privacy show prv_01JT7M4C6Q8V2N5X9B3D1F7H0K --tenant metro\n" +

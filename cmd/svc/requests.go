@@ -136,7 +136,6 @@ func logsCommand(c *cli) *cobra.Command {
 			"the lines about failures that Lambda and Go's runtime wrote at that time. It marks\n" +
 			"them `nearby`, because they may be about another request.",
 		Example: "  svc logs req_JKJaXmPLvHcESHA=\n  svc logs req_JKJaXmPLvHcESHA= --since 72h",
-		Args:    cobra.ExactArgs(1),
 	}
 	since := cmd.Flags().Duration("since", 24*time.Hour, "how far back to look in CloudWatch Logs, `duration`")
 	cmd.RunE = act(func(ctx context.Context, args []string) error {

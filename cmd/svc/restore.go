@@ -38,7 +38,6 @@ type finished struct {
 
 func (c *cli) restoreFinish() *cobra.Command {
 	cmd := &cobra.Command{Use: "finish", Short: "End every grant, because revocations after the backup are lost",
-		Args: cobra.NoArgs,
 		Long: "End every session, token, consent and one-time link in every tenant, and replace the signing keys. A " +
 			"restored table\nlacks the revocations after the moment to which it was restored, so a revoked token would be " +
 			"valid again. After the command, everybody\nmust sign in again, with the password of that moment. Run the " +

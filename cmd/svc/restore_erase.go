@@ -15,7 +15,6 @@ import (
 
 func (c *cli) restoreErasures() *cobra.Command {
 	return &cobra.Command{Use: "erasures", Short: "List who was erased, for a table that is restored from a backup",
-		Args: cobra.NoArgs,
 		Long: "List the erasures of every tenant. The list has identifiers only. Keep it outside of the table: a table " +
 			"that\nis restored from a backup has the persons again, and svc restore erase erases those of the list.",
 		Example: "  svc restore erasures --json > erased.json",
@@ -37,7 +36,6 @@ func (c *cli) restoreErasures() *cobra.Command {
 
 func (c *cli) restoreErase() *cobra.Command {
 	return &cobra.Command{Use: "erase", Short: "Erase again whom svc restore erasures lists",
-		Args: cobra.NoArgs,
 		Long: "Read the list that svc restore erasures --json printed for the earlier table from standard input, and\n" +
 			"erase its persons in this table. Run it before callers reach a restored table. It may be repeated.",
 		Example: "  svc restore erase --yes < erased.json",

@@ -30,7 +30,7 @@ func riderFlags(cmd *cobra.Command) *edits[customer.Record] {
 }
 
 func (c *cli) riderAdd() *cobra.Command {
-	cmd := &cobra.Command{Use: "add SLUG EMAIL", Short: "Add a rider", Args: cobra.ExactArgs(2),
+	cmd := &cobra.Command{Use: "add SLUG EMAIL", Short: "Add a rider",
 		Example: "  svc rider add metro rider4@metro.example \\\n    --first Iris --last Novak --phone '+1 212 555 0190'"}
 	e, hash := riderFlags(cmd), newPassword(cmd)
 	cmd.RunE = c.addPerson("rider", authz.Rider, hash, func(ctx context.Context, t table.Tenant, address,
@@ -51,8 +51,7 @@ func (c *cli) riderAdd() *cobra.Command {
 }
 
 func (c *cli) riderList() *cobra.Command {
-	cmd := &cobra.Command{Use: "list SLUG", Short: "List riders, newest first", Args: cobra.ExactArgs(1),
-		Example: "  svc rider list metro"}
+	cmd := &cobra.Command{Use: "list SLUG", Short: "List riders, newest first", Example: "  svc rider list metro"}
 	limit := cmd.Flags().Int("limit", 100, "riders at most")
 	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, _ []string) error {
 		return list(ctx, c, t, *limit, "NAME EMAIL PHONE TRIPS DISABLED ID+", func(r customer.Record) []any {
@@ -63,7 +62,7 @@ func (c *cli) riderList() *cobra.Command {
 }
 
 func (c *cli) riderEdit() *cobra.Command {
-	cmd := &cobra.Command{Use: "edit SLUG EMAIL|ID", Short: "Change a rider", Args: cobra.ExactArgs(2),
+	cmd := &cobra.Command{Use: "edit SLUG EMAIL|ID", Short: "Change a rider",
 		Example: "  svc rider edit metro rider1@metro.example --phone '+1 212 555 0191'\n  svc rider edit metro " +
 			"rider1@metro.example --disable"}
 	return riderFlags(cmd).account(c, account[customer.Record]{kind: "rider", find: findRider, change: changeRider,

@@ -42,7 +42,6 @@ func seedCommand(c *cli) *cobra.Command {
 			"Ctrl-C stops the command. The next svc seed for the tenant completes the stopped load, with the --trips, " +
 			"--days and --seed of that load. After a complete load, it adds more trips.",
 		Example: "  svc seed --tenant metro --trips 100000\n  svc seed --tenant metro --trips 5000 --password demo-password",
-		Args:    cobra.NoArgs,
 		RunE: act(func(ctx context.Context, _ []string) error {
 			if err := o.check(); err != nil {
 				return err

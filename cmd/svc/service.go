@@ -30,7 +30,7 @@ func serviceFlags(cmd *cobra.Command) *edits[settings.Service] {
 }
 
 func (c *cli) serviceAdd() *cobra.Command {
-	cmd := &cobra.Command{Use: "add SLUG NAME", Short: "Add a service type", Args: cobra.ExactArgs(2),
+	cmd := &cobra.Command{Use: "add SLUG NAME", Short: "Add a service type",
 		Long: "Add a service type. Its prices make the fares of estimates and of measured rides. The capacity is for apps.",
 		Example: "  svc service add metro Van --base 5 --per-km 2.2 --per-minute 0.5 \\\n" +
 			"    --minimum 12 --capacity 6 --commission 0.2"}
@@ -57,7 +57,7 @@ func (c *cli) serviceAdd() *cobra.Command {
 
 func (c *cli) serviceList() *cobra.Command {
 	return &cobra.Command{Use: "list SLUG", Short: "List service types, including inactive ones",
-		Args: cobra.ExactArgs(1), Example: "  svc service list metro",
+		Example: "  svc service list metro",
 		RunE: c.on(func(ctx context.Context, p platform, args []string) error {
 			n, t, err := p.tenant(ctx, args[0])
 			if err != nil {
@@ -80,7 +80,7 @@ func (c *cli) serviceList() *cobra.Command {
 }
 
 func (c *cli) serviceSet() *cobra.Command {
-	cmd := &cobra.Command{Use: "set SLUG ID", Short: "Change a service type", Args: cobra.ExactArgs(2),
+	cmd := &cobra.Command{Use: "set SLUG ID", Short: "Change a service type",
 		Example: "  svc service set metro svt_01JMETR0000000000000000001 --commission 0.18\n  svc service set metro " +
 			"svt_01JMETR0000000000000000001 --active=false"}
 	e := serviceFlags(cmd)

@@ -14,7 +14,6 @@ import (
 
 func statementCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{Use: "statement SLUG EMAIL MONTH", Short: "Show a driver's statement of a month",
-		Args: cobra.ExactArgs(3),
 		Long: "Show a driver's statement of a month in the company's time zone: the same as GET\n" +
 			"/api/v1/drivers/{id}/statements/{month}, also as a file for a spreadsheet or as a page to print.",
 		Example: "  svc statement metro driver1@metro.example 2026-01\n" +

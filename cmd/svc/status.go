@@ -43,7 +43,7 @@ type keyAge struct {
 }
 
 func statusCommand(c *cli) *cobra.Command {
-	return &cobra.Command{Use: "status", Short: "Show which service the commands reach, and its state", Args: cobra.NoArgs,
+	return &cobra.Command{Use: "status", Short: "Show which service the commands reach, and its state",
 		Long: "Show which service the commands reach: address, table, and in AWS region, account and identity. Also show\n" +
 			"the number of tenants, the age of each signing key, and the lag and the dead letters of each stream\n" +
 			"function. In AWS the lag is the metric IteratorAge: to show it, set STREAM_FUNCTIONS to the stack's output\n" +

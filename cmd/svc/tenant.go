@@ -132,7 +132,7 @@ func featureFlags(e *edits[tenant.Tenant]) {
 }
 
 func (c *cli) tenantCreate() *cobra.Command {
-	cmd := &cobra.Command{Use: "create SLUG", Short: "Create a tenant", Args: cobra.ExactArgs(1),
+	cmd := &cobra.Command{Use: "create SLUG", Short: "Create a tenant",
 		Example: "  svc tenant create bay --name 'Bay Rides' --currency USD \\\n" +
 			"    --timezone America/Los_Angeles --flag taxiEnabled=true\n  svc tenant create toy --sandbox --robots 40 " +
 			"--center 41.9,-87.68"}
@@ -179,7 +179,7 @@ func point(text string) (lat, lng json.Number, err error) {
 }
 
 func (c *cli) tenantSet() *cobra.Command {
-	cmd := &cobra.Command{Use: "set SLUG", Short: "Change a tenant", Args: cobra.ExactArgs(1),
+	cmd := &cobra.Command{Use: "set SLUG", Short: "Change a tenant",
 		Long: "Change a tenant. All but --shards takes effect with the next request. The currency cannot change after the " +
 			"first trip or order.\nWith --shards N the command first raises the number of shards that lists read; writes keep " +
 			"the old number. Run the same command again after a minute: then writes use the N shards too.",
@@ -225,7 +225,7 @@ func (c *cli) tenantSet() *cobra.Command {
 }
 
 func (c *cli) tenantList() *cobra.Command {
-	cmd := &cobra.Command{Use: "list", Short: "List the tenants", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "list", Short: "List the tenants",
 		Example: "  svc tenant list\n  svc tenant list --deleted"}
 	deleted := cmd.Flags().Bool("deleted", false, "list the deleted tenants instead, and who deleted them")
 	cmd.RunE = c.on(func(ctx context.Context, p platform, _ []string) error {
@@ -249,8 +249,7 @@ func (c *cli) tenantList() *cobra.Command {
 }
 
 func (c *cli) tenantShow() *cobra.Command {
-	return &cobra.Command{Use: "show SLUG", Short: "Show a tenant", Args: cobra.ExactArgs(1),
-		Example: "  svc tenant show metro",
+	return &cobra.Command{Use: "show SLUG", Short: "Show a tenant", Example: "  svc tenant show metro",
 		RunE: c.on(func(ctx context.Context, p platform, args []string) error {
 			n, _, err := p.tenant(ctx, args[0])
 			if err != nil {

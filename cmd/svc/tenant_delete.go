@@ -32,7 +32,7 @@ var drainTime = 90 * time.Second
 const mostPasses = 10
 
 func (c *cli) tenantDelete() *cobra.Command {
-	cmd := &cobra.Command{Use: "delete SLUG", Short: "Delete a tenant and all of its data", Args: cobra.ExactArgs(1),
+	cmd := &cobra.Command{Use: "delete SLUG", Short: "Delete a tenant and all of its data",
 		Long: "Delete a tenant with its trips, orders, wallets, receipts, accounts and audit log. Only a backup can\n" +
 			"restore them. The command needs --yes, and the slug typed again on standard input.\n" +
 			"The command first disables the tenant: from then on the service rejects every token and sign-in. Then it\n" +

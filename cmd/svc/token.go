@@ -23,7 +23,7 @@ func tokenCommand(c *cli) *cobra.Command {
 }
 
 func (c *cli) tokenGet() *cobra.Command {
-	cmd := &cobra.Command{Use: "get", Short: "Sign in as an app does and print an access token", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "get", Short: "Sign in as an app does and print an access token",
 		Long: "Register a client, sign in, consent and exchange the code, as an app would, and print the access token.\n" +
 			"The next svc token get for the same service and audience uses the same client. Without --password, the\n" +
 			"command asks for the password on a terminal, else reads it from standard input. Without --scope, the command\n" +
@@ -103,7 +103,7 @@ func (p platform) authorizationServer() *oauth.Server {
 
 func (c *cli) tokenList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list SLUG", Short: "List a tenant's live access tokens, newest first",
-		Args: cobra.ExactArgs(1), Example: "  svc token list metro"}
+		Example: "  svc token list metro"}
 	limit := cmd.Flags().Int("limit", 100, "tokens at most")
 	cmd.RunE = c.in(func(ctx context.Context, p platform, t table.Tenant, _ []string) error {
 		head, names := "ID AUDIENCE EMAIL ACTOR+ APP CLIENT+ ISSUED+ EXPIRES+ SCOPES+", namesOf(p, t)
@@ -118,7 +118,6 @@ func (c *cli) tokenList() *cobra.Command {
 
 func (c *cli) tokenRevoke() *cobra.Command {
 	cmd := &cobra.Command{Use: "revoke JTI", Short: "Revoke an access token and all tokens of the same sign-in",
-		Args:    cobra.ExactArgs(1),
 		Example: "  svc token revoke tok_01JT7M4C6Q8V2N5X9B3D1F7H0K"}
 	slug := cmd.Flags().String("tenant", "", "`slug`; without it svc searches every tenant for the token")
 	cmd.RunE = act(func(ctx context.Context, args []string) error {

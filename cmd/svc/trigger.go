@@ -31,7 +31,6 @@ var tripSteps = map[string][]trip.Status{
 
 func triggerCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{Use: "trigger SLUG TYPE", Short: "Make a change that produces an event, to try a receiver",
-		Args: cobra.ExactArgs(2),
 		Long: "Make a real change that produces an event of the type: a ride of the tenant's first rider and driver, or\n" +
 			"a driver who goes online. For types that it has no change for, it sends a test event to each enabled\n" +
 			"endpoint; a test event is in no feed. It works in a sandbox, and in any tenant of svc dev.",

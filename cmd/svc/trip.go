@@ -31,7 +31,7 @@ func wordsOf[T ~string](values []T) []string {
 }
 
 func (c *cli) tripList() *cobra.Command {
-	cmd := &cobra.Command{Use: "list SLUG", Short: "List a tenant's trips, newest first", Args: cobra.ExactArgs(1),
+	cmd := &cobra.Command{Use: "list SLUG", Short: "List a tenant's trips, newest first",
 		Example: "  svc trip list metro\n  svc trip list metro --status SEARCHING\n" +
 			"  svc trip list metro --driver driver1@metro.example --from 2026-01-31"}
 	var asked tripQuery
@@ -120,7 +120,7 @@ type tripWithLog struct {
 }
 
 func (c *cli) tripShow() *cobra.Command {
-	return &cobra.Command{Use: "show SLUG ID|CODE", Short: "Show a trip and its log", Args: cobra.ExactArgs(2),
+	return &cobra.Command{Use: "show SLUG ID|CODE", Short: "Show a trip and its log",
 		Example: "  svc trip show metro trp_01JT7M4C6Q8V2N5X9B3D1F7H0K\n  svc trip show metro 7K3M9QXZ",
 		RunE: c.in(func(ctx context.Context, p platform, t table.Tenant, args []string) error {
 			_, one, err := readTrip(ctx, t, args[1])

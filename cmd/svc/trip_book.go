@@ -15,7 +15,7 @@ import (
 )
 
 func (c *cli) tripBook() *cobra.Command {
-	cmd := &cobra.Command{Use: "book SLUG", Short: "Book a trip for somebody who calls", Args: cobra.ExactArgs(1),
+	cmd := &cobra.Command{Use: "book SLUG", Short: "Book a trip for somebody who calls",
 		Long: "Book a trip, by the rules of the API. The rider is the customer with the phone number, or a new one who\n" +
 			"has no mail address. The trip's log and the audit log name you.",
 		Example: "  svc trip book metro --phone '+1 212 555 0190' --name 'Iris Novak' \\\n    " +

@@ -28,7 +28,7 @@ func intervene(t table.Tenant, writeShards int, before *trip.Status) trip.Store 
 }
 
 func (c *cli) tripCancel() *cobra.Command {
-	cmd := &cobra.Command{Use: "cancel SLUG ID", Short: "Cancel a trip for its rider", Args: cobra.ExactArgs(2),
+	cmd := &cobra.Command{Use: "cancel SLUG ID", Short: "Cancel a trip for its rider",
 		Long:    "Cancel a trip for its rider, by the rules of the API. The trip's log and the audit log name you.",
 		Example: "  svc trip cancel metro trp_01JT7M4C6Q8V2N5X9B3D1F7H0K \\\n    --reason 'The driver had an accident'"}
 	fee := cmd.Flags().Bool("fee", false, "the rider owes the company's cancellation fee")
@@ -83,7 +83,6 @@ var movable = []string{string(trip.Assigned), string(trip.DriverArrived), string
 
 func (c *cli) tripMove() *cobra.Command {
 	cmd := &cobra.Command{Use: "move SLUG ID STATUS", Short: "Take a trip's next step for its driver",
-		Args: cobra.ExactArgs(3),
 		Long: "Take a trip's next step for its driver, by the rules of the API. The statuses are, in order, ASSIGNED,\n" +
 			"DRIVER_ARRIVED, IN_PROGRESS and COMPLETED. ASSIGNED needs --driver. Settlement settles a completed trip\n" +
 			"as usual. The trip's log and the audit log name you.",
@@ -137,7 +136,7 @@ func step(ctx context.Context, s trip.Store, it table.Item, was trip.Trip, to tr
 }
 
 func (c *cli) tripComplete() *cobra.Command {
-	cmd := &cobra.Command{Use: "complete SLUG ID", Short: "Complete a trip for its driver", Args: cobra.ExactArgs(2),
+	cmd := &cobra.Command{Use: "complete SLUG ID", Short: "Complete a trip for its driver",
 		Long: "Complete a trip that is IN_PROGRESS for its driver, by the rules of the API. Without --fare the fare\n" +
 			"follows from the prices and the measured values, else it is the estimate. The driver of the trip is paid.\n" +
 			"The trip's log and the audit log name you.",
@@ -174,7 +173,6 @@ func optional(text string) *json.Number {
 
 func (c *cli) tripHandOver() *cobra.Command {
 	cmd := &cobra.Command{Use: "hand-over SLUG ID", Short: "Give a trip to a driver, or to another driver",
-		Args: cobra.ExactArgs(2),
 		Long: "Give a trip to a driver who need not accept it. A trip that is ASSIGNED or DRIVER_ARRIVED leaves the\n" +
 			"driver who had it. The trip's log and the audit log name you.",
 		Example: "  svc trip hand-over metro trp_01JT7M4C6Q8V2N5X9B3D1F7H0K \\\n    --driver driver2@metro.example"}
@@ -191,7 +189,7 @@ func (c *cli) tripHandOver() *cobra.Command {
 }
 
 func (c *cli) tripUnassign() *cobra.Command {
-	cmd := &cobra.Command{Use: "unassign SLUG ID", Short: "Take a trip from its driver", Args: cobra.ExactArgs(2),
+	cmd := &cobra.Command{Use: "unassign SLUG ID", Short: "Take a trip from its driver",
 		Long:    "Take a trip from its driver. It is SEARCHING then. The trip's log and the audit log name you.",
 		Example: "  svc trip unassign metro trp_01JT7M4C6Q8V2N5X9B3D1F7H0K \\\n    --reason 'The car broke down'"}
 	reason := cmd.Flags().String("reason", "", "`text` for the trip's log")
@@ -214,7 +212,6 @@ func given(text string) *string {
 
 func (c *cli) tripDelete() *cobra.Command {
 	return &cobra.Command{Use: "delete SLUG ID", Short: "Delete a trip that no driver had, or that is cancelled",
-		Args: cobra.ExactArgs(2),
 		Long: "Delete a trip that is cancelled, or that no driver ever had. It is gone from all lists and reports.\n" +
 			"The audit log names you.",
 		Example: "  svc trip delete metro trp_01JT7M4C6Q8V2N5X9B3D1F7H0K",

@@ -12,7 +12,6 @@ import (
 
 func (c *cli) tripFare() *cobra.Command {
 	cmd := &cobra.Command{Use: "fare SLUG ID FARE", Short: "Correct the fare of a completed trip",
-		Args: cobra.ExactArgs(3),
 		Long: "Correct the fare of a completed trip, by the rules of the API: what was posted to the wallets is\n" +
 			"reversed and posted anew, and the receipt is issued again. The trip's log and the audit log name you.",
 		Example: "  svc trip fare metro trp_01JT7M4C6Q8V2N5X9B3D1F7H0K 18.50 --reason 'A typo'"}

@@ -11,7 +11,7 @@ import (
 )
 
 func versionCommand(c *cli) *cobra.Command {
-	return &cobra.Command{Use: "version", Short: "Show the version, the commit and the Go release", Args: cobra.NoArgs,
+	return &cobra.Command{Use: "version", Short: "Show the version, the commit and the Go release",
 		Example: "  svc version\n  svc version --json",
 		RunE: act(func(context.Context, []string) error {
 			return c.done(map[string]string{"version": version()}, "svc %s", version())

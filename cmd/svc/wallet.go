@@ -20,7 +20,6 @@ func walletCommand(c *cli) *cobra.Command {
 
 func (c *cli) walletShow() *cobra.Command {
 	cmd := &cobra.Command{Use: "show SLUG EMAIL", Short: "Show a driver's or rider's balance and 20 newest postings",
-		Args:    cobra.ExactArgs(2),
 		Example: "  svc wallet show metro driver1@metro.example\n  svc wallet show metro rider1@metro.example --side rider"}
 	side := cmd.Flags().String("side", "driver", "`audience` of the account: driver or rider")
 	cmd.RunE = c.in(func(ctx context.Context, p platform, t table.Tenant, args []string) error {
@@ -70,7 +69,6 @@ func ledger(ctx context.Context, t table.Tenant) (receipt.Store, error) {
 
 func (c *cli) walletPost() *cobra.Command {
 	cmd := &cobra.Command{Use: "post SLUG EMAIL TYPE AMOUNT", Short: "Post to a driver's or rider's wallet",
-		Args: cobra.ExactArgs(4),
 		Long: "Post to a wallet by the rules of the API. TYPE is TOP_UP, REFUND, PAYOUT or ADJUSTMENT. The audit log\n" +
 			"names you.",
 		Example: "  svc wallet post metro driver1@metro.example TOP_UP 25 \\\n    --description 'Paid in at the office'"}

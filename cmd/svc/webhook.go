@@ -26,7 +26,7 @@ func webhookCommand(c *cli) *cobra.Command {
 }
 
 func (c *cli) webhookList() *cobra.Command {
-	return &cobra.Command{Use: "list SLUG", Short: "List a tenant's webhook endpoints", Args: cobra.ExactArgs(1),
+	return &cobra.Command{Use: "list SLUG", Short: "List a tenant's webhook endpoints",
 		Example: "  svc webhook list metro",
 		RunE: c.in(func(ctx context.Context, _ platform, t table.Tenant, _ []string) error {
 			book, err := webhooksOf(ctx, t)
@@ -77,7 +77,6 @@ type endpointWithSecret struct {
 
 func (c *cli) webhookCreate() *cobra.Command {
 	cmd := &cobra.Command{Use: "create SLUG URL", Short: "Add a webhook endpoint and show its secret, once",
-		Args: cobra.ExactArgs(2),
 		Long: "Add a webhook endpoint and show its secret, once. The address gets a challenge and must echo it. Then\n" +
 			"events are sent to it. If the receiver needs the secret to start, run svc webhook enable afterwards. The\n" +
 			"audit log names you.",
@@ -111,7 +110,6 @@ func (c *cli) webhookCreate() *cobra.Command {
 
 func (c *cli) webhookEnable() *cobra.Command {
 	return &cobra.Command{Use: "enable SLUG ID", Short: "Send a new challenge to a webhook endpoint",
-		Args: cobra.ExactArgs(2),
 		Long: "Send a new challenge to a webhook endpoint that is pending or disabled. When it has echoed the\n" +
 			"challenge, it gets events. The audit log names you.",
 		Example: "  svc webhook enable metro whk_01JT7M4C6Q8V2N5X9B3D1F7H0K",
@@ -130,7 +128,6 @@ func (c *cli) webhookEnable() *cobra.Command {
 
 func (c *cli) webhookRotate() *cobra.Command {
 	cmd := &cobra.Command{Use: "rotate SLUG ID", Short: "Replace the secret of a webhook endpoint",
-		Args: cobra.ExactArgs(2),
 		Long: "Replace the secret of a webhook endpoint and show the new one, once. Until its end\n" +
 			"the old secret signs too. The audit log names you.",
 		Example: "  svc webhook rotate metro whk_01JT7M4C6Q8V2N5X9B3D1F7H0K --overlap 1h"}
@@ -176,7 +173,7 @@ func ask(ctx context.Context, t table.Tenant, r webhook.Record, what string, q w
 
 func (c *cli) webhookTest() *cobra.Command {
 	cmd := &cobra.Command{Use: "test SLUG ID", Short: "Send an invented event to a webhook endpoint",
-		Args: cobra.ExactArgs(2), Example: "  svc webhook test metro whk_01JT7M4C6Q8V2N5X9B3D1F7H0K --type trip.started"}
+		Example: "  svc webhook test metro whk_01JT7M4C6Q8V2N5X9B3D1F7H0K --type trip.started"}
 	kind := cmd.Flags().String("type", "trip.completed", "`TYPE` of the event")
 	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
 		if !event.Known(*kind) {
@@ -201,8 +198,8 @@ func (c *cli) webhookTest() *cobra.Command {
 
 func (c *cli) webhookDeliveries() *cobra.Command {
 	cmd := &cobra.Command{Use: "deliveries SLUG ID",
-		Short: "List the deliveries to a webhook endpoint, newest event first",
-		Args:  cobra.ExactArgs(2), Example: "  svc webhook deliveries metro whk_01JT7M4C6Q8V2N5X9B3D1F7H0K --status failed"}
+		Short:   "List the deliveries to a webhook endpoint, newest event first",
+		Example: "  svc webhook deliveries metro whk_01JT7M4C6Q8V2N5X9B3D1F7H0K --status failed"}
 	status := cmd.Flags().String("status", "", "only those in this status: `pending|succeeded|failed`")
 	limit := cmd.Flags().Int("limit", 50, "deliveries at most")
 	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
@@ -232,7 +229,7 @@ func (c *cli) webhookDeliveries() *cobra.Command {
 
 func (c *cli) webhookReplay() *cobra.Command {
 	cmd := &cobra.Command{Use: "replay SLUG ID [EVENT]", Short: "Send one event, or a part of the feed, again",
-		Args: cobra.RangeArgs(2, 3), Long: "Send one event that was sent to the endpoint before, or with --after the\n" +
+		Long: "Send one event that was sent to the endpoint before, or with --after the\n" +
 			"events that came into the feed since. Other endpoints get nothing.",
 		Example: "  svc webhook replay metro whk_01JT7M4C6Q8V2N5X9B3D1F7H0K \\\n    evt_01JT7M4C6Q8V2N5X9B3D1F7H0K\n" +
 			"  svc webhook replay metro whk_01JT7M4C6Q8V2N5X9B3D1F7H0K \\\n    --after 2026-01-31T08:00:00Z"}

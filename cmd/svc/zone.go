@@ -48,7 +48,7 @@ func zoneFlags(cmd *cobra.Command) *edits[settings.Zone] {
 }
 
 func (c *cli) zoneAdd() *cobra.Command {
-	cmd := &cobra.Command{Use: "add SLUG NAME", Short: "Add a zone", Args: cobra.ExactArgs(2),
+	cmd := &cobra.Command{Use: "add SLUG NAME", Short: "Add a zone",
 		Example: "  svc zone add metro Uptown --box=-73.98,40.77,-73.94,40.81 --priority 5\n  svc zone add metro " +
 			"Airport --area airport.geojson"}
 	e := zoneFlags(cmd)
@@ -70,8 +70,7 @@ func (c *cli) zoneAdd() *cobra.Command {
 }
 
 func (c *cli) zoneList() *cobra.Command {
-	return &cobra.Command{Use: "list SLUG", Short: "List zones", Args: cobra.ExactArgs(1),
-		Example: "  svc zone list metro",
+	return &cobra.Command{Use: "list SLUG", Short: "List zones", Example: "  svc zone list metro",
 		RunE: c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
 			found, err := settings.Zones(ctx, t)
 			if err != nil {
@@ -86,7 +85,7 @@ func (c *cli) zoneList() *cobra.Command {
 }
 
 func (c *cli) zoneSet() *cobra.Command {
-	cmd := &cobra.Command{Use: "set SLUG ID", Short: "Change a zone", Args: cobra.ExactArgs(2),
+	cmd := &cobra.Command{Use: "set SLUG ID", Short: "Change a zone",
 		Example: "  svc zone set metro zon_01JMETR0000000000000000001 --active=false"}
 	e := zoneFlags(cmd)
 	e.text("name", "`name` for people", func(z *settings.Zone) *string { return &z.Name })
