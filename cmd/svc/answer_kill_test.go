@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -58,8 +57,7 @@ func (k *killable) start() {
 	own, err := engine.Start(ctx, engine.Options{Kind: engine.Dynoxide, Dir: k.data, Stderr: io.Discard})
 	testkit.Must(k.T, err)
 	proxy := httptest.NewServer(k.proxy(own))
-	program, err := os.Executable()
-	testkit.Must(k.T, err)
+	program := detachedProgram(k.T)
 	p := startDev(k.T, program, k.data, proxy.URL)
 	go func() { <-p.ended; proxy.Close() }()
 	k.mu.Lock()

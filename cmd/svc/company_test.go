@@ -134,8 +134,7 @@ const secret = "company-password"
 
 func (c *company) start() {
 	c.Helper()
-	program, err := os.Executable()
-	testkit.Must(c.T, err)
+	program := detachedProgram(c.T)
 	c.process = startDev(c.T, program, c.data, "")
 	c.base = c.process.await(c.T)
 }

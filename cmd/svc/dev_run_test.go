@@ -139,10 +139,10 @@ func share(t *testing.T) *world {
 }
 
 // endCommon stops the shared service, if there is one, and removes its folder and
-// that of the demo.
+// those of the demo and of the detached program.
 func endCommon() (err error) {
 	if common.stop != nil {
 		err = common.stop()
 	}
-	return errors.Join(err, os.RemoveAll(common.data), os.RemoveAll(loaded.data))
+	return errors.Join(err, os.RemoveAll(common.data), os.RemoveAll(loaded.data), os.RemoveAll(detachedIn))
 }

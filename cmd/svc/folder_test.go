@@ -99,7 +99,7 @@ func TestFullFolder(t *testing.T) {
 	testkit.Long(t)
 	data := demoFolder(t)
 	t.Setenv("SVC_ENGINE_PATH", limited(t, data))
-	full := startDev(t, os.Args[0], data, "")
+	full := startDev(t, detachedProgram(t), data, "")
 	c := &client{world{T: t, data: data}, map[string]string{}}
 	c.base = full.await(t)
 	c.tokens["rider"] = c.token("rider", "rider1@metro.example")
@@ -124,7 +124,7 @@ func TestFullFolder(t *testing.T) {
 	<-full.ended
 	t.Setenv("SVC_ENGINE_PATH", "")
 
-	roomy := startDev(t, os.Args[0], data, "")
+	roomy := startDev(t, detachedProgram(t), data, "")
 	t.Cleanup(func() {
 		_ = roomy.cmd.Process.Signal(os.Interrupt)
 		<-roomy.ended

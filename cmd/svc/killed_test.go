@@ -74,8 +74,7 @@ func (k *killer) changed(answer *http.Response) error {
 // whether the command was killed, and its output.
 func (k *killer) run(changes int, input string, args ...string) (killed bool, out string) {
 	k.Helper()
-	program, err := os.Executable()
-	testkit.Must(k.T, err)
+	program := detachedProgram(k.T)
 	ctx, kill := context.WithCancel(k.Context()) // when ctx ends, exec sends SIGKILL
 	defer kill()
 	k.kill.Store(&kill)
@@ -212,7 +211,7 @@ func TestKeysRotateKilled(t *testing.T) {
 		t.Errorf("only %d kills", kills)
 	}
 	w := &world{T: t, data: sealed(t, sealing)}
-	p := startDev(t, os.Args[0], w.data, on.URL)
+	p := startDev(t, detachedProgram(t), w.data, on.URL)
 	t.Cleanup(func() {
 		_ = p.cmd.Process.Signal(os.Interrupt)
 		<-p.ended

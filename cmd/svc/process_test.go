@@ -3,11 +3,14 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"svc/pkg/local/testkit"
@@ -19,6 +22,36 @@ type process struct {
 	base  chan string // receives the service's address when it is ready, "" if it ended before
 	ended chan struct{}
 	errs  lines
+}
+
+// detached is this test binary without the race detector.
+var detached = sync.OnceValues(func() (program string, err error) {
+	if !raceOn {
+		return os.Executable()
+	}
+	if detachedIn, err = os.MkdirTemp("", "svc-detached"); err != nil {
+		return "", err
+	}
+	program = filepath.Join(detachedIn, "svc.test")
+	out, err := exec.Command("go", "test", "-c", "-vet=off", "-o", program, "svc/cmd/svc").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("building the tests without the race detector: %w\n%s", err, out)
+	}
+	return program, nil
+})
+
+// detachedIn is the folder of that program, "" before it is built.
+var detachedIn string
+
+// detachedProgram returns the program of processes that tests stop or kill. A killed
+// process reports no race, and nothing reads the reports of a stopped one. So they do
+// without the race detector, which multiplies their processor time. The same code runs
+// with it in the tests' own process.
+func detachedProgram(t testing.TB) string {
+	t.Helper()
+	program, err := detached()
+	testkit.Must(t, err)
+	return program
 }
 
 // startDev starts svc dev of the program on a data folder, with the engine at

@@ -33,8 +33,7 @@ func (w *world) killedAfterAWrite(running folder.Running) bool {
 	w.Helper()
 	target, err := url.Parse(running.Endpoint)
 	testkit.Must(w.T, err)
-	program, err := os.Executable()
-	testkit.Must(w.T, err)
+	program := detachedProgram(w.T)
 	ctx, kill := context.WithCancel(w.Context()) // when ctx ends, exec sends SIGKILL
 	defer kill()
 	cmd := exec.CommandContext(ctx, program, "rebuild")

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -18,8 +17,7 @@ import (
 // settled exactly.
 func TestRobots(t *testing.T) {
 	testkit.Long(t)
-	program, err := os.Executable()
-	testkit.Must(t, err)
+	program := detachedProgram(t)
 	w := &world{T: t, data: filepath.Join(t.TempDir(), "data")}
 	begin := func() (end func()) {
 		p := startDev(t, program, w.data, "")

@@ -100,7 +100,7 @@ func stands(pid int) bool {
 // beside runs svc dev on a data folder beside others that use the same engine.
 func beside(t *testing.T, data, endpoint string) (*client, *process) {
 	t.Helper()
-	p := startDev(t, os.Args[0], data, endpoint)
+	p := startDev(t, detachedProgram(t), data, endpoint)
 	t.Cleanup(func() {
 		_ = p.cmd.Process.Signal(syscall.SIGCONT)
 		_ = p.cmd.Process.Signal(os.Interrupt)

@@ -83,9 +83,10 @@ func With(t testing.TB, o Options) *Service {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
-	running, err := service.Start(ctx, service.Options{Data: t.TempDir(), Memory: true, Table: table, Template: template,
-		Build: func(ctx context.Context, at service.Environment) (service.App, error) { return s.build(ctx, at, o) },
-		Log:   slog.New(slog.NewTextHandler(s.logs, nil)), Engine: io.Discard})
+	running, err := service.Start(ctx, service.Options{Data: t.TempDir(), Memory: true, Direct: true, Table: table,
+		Template: template,
+		Build:    func(ctx context.Context, at service.Environment) (service.App, error) { return s.build(ctx, at, o) },
+		Log:      slog.New(slog.NewTextHandler(s.logs, nil)), Engine: io.Discard})
 	if err != nil {
 		t.Fatalf("starting the service: %v", err)
 	}

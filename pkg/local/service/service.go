@@ -50,6 +50,8 @@ type Options struct {
 	// Memory keeps the table in memory. dev.json is still in the data folder,
 	// so that other commands find the service.
 	Memory bool
+	// Direct is for tests: see engine.Options.
+	Direct bool
 	// Port of the gateway on 127.0.0.1; 0 picks a free one.
 	Port int
 	// Table's name; empty means schema.DefaultName.
@@ -148,7 +150,7 @@ func listen(port int) (net.Listener, error) {
 
 // assemble starts everything behind the gateway.
 func (s *Service) assemble(ctx context.Context, o Options, listener net.Listener) (err error) {
-	s.engine, err = engine.Start(ctx, engine.Options{Dir: s.Data, Memory: o.Memory, Stderr: o.Engine})
+	s.engine, err = engine.Start(ctx, engine.Options{Dir: s.Data, Memory: o.Memory, Direct: o.Direct, Stderr: o.Engine})
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ var (
 func Endpoint(t testing.TB) string {
 	t.Helper()
 	once.Do(func() {
-		running, failed = engine.Start(context.Background(), engine.Options{Memory: true})
+		running, failed = engine.Start(context.Background(), engine.Options{Memory: true, Direct: true})
 	})
 	if failed != nil {
 		t.Fatalf("the tests need a DynamoDB engine (make build fetches it): %v", failed)
