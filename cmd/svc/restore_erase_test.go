@@ -71,8 +71,8 @@ func TestErasuresOfARestoredFolder(t *testing.T) {
 		"correct horse battery")
 	token := strings.TrimSpace(w.ok("token", "get", "--tenant", "metro", "--audience", "rider", "--email",
 		"quill@metro.example", "--password", "correct horse battery"))
-	testkit.Must(t, json.Unmarshal([]byte(call(t, "POST", base+"/api/v1/me/trips", token, `{"originAddress": "9 Basilisk Row",
-		"originLat": 40.712345, "originLng": -74, "notes": "bring an umbrella"}`, 201)), &made))
+	testkit.Must(t, json.Unmarshal([]byte(call(t, "POST", base+"/api/v1/me/trips", token,
+		`{"originAddress": "9 Basilisk Row", "originLat": 40.712345, "originLng": -74, "notes": "bring an umbrella"}`, 201)), &made))
 	call(t, "POST", base+"/api/v1/me/trips/"+made.ID+"/cancel", token, `{}`, 200)
 	w.ok("rebuild") // the demo is settled, however slow the stream is
 	stop()

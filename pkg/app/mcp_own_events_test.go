@@ -92,8 +92,7 @@ func TestPersonsAgentSubscribes(t *testing.T) {
 			got := in.waits(t, s, 2)
 			hook, err := standardwebhooks.NewWebhook(eventSecret)
 			testkit.Must(t, err)
-			var e struct{ Data event.Event }
-			testkit.Must(t, json.Unmarshal(got[1].body, &e))
+			e := apptest.JSON[struct{ Data event.Event }](t, apptest.Answer{Body: got[1].body})
 			want := s.page(t, s.SignIn(t, rider).AccessToken, "/api/v1/me/events?type=trip.requested").Items
 			if hook.VerifyIgnoringTimestamp(got[1].body, got[1].header) != nil || e.Data.Resource != mine ||
 				len(want) != 1 || e.Data != want[0] || got[1].header.Get("X-MCP-Subscription-Id") != made.ID {

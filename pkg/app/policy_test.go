@@ -86,7 +86,7 @@ var unexercised = map[string]string{
 	"JobsFunction Erase SESSION#*": "a person is erased who has such data " +
 		"(pkg/background/erasure)",
 	"JobsFunction Import T#*#TRIP#*":                          "past rides are imported (pkg/background/jobs)",
-	"JobsFunction Read T#*#ORDER#*":                           "orders are older than the retention (pkg/background/erasure)",
+	"JobsFunction Read T#*#ORDER#*":                           "old orders lose their addresses (pkg/background/erasure)",
 	"JobsFunction Read T#*#SUFFIX#*":                          "people are imported by phone (pkg/background/jobs)",
 	"JobsFunction Forget T#*#FLAGS#*":                         "past rides are imported (pkg/background/jobs)",
 	"JobsFunction EndLogin dynamodb:ConditionCheckItem":       "a person asked for an erasure 7 days ago",

@@ -68,8 +68,8 @@ func TestNewerTerms(t *testing.T) {
 	}
 	old := agreeing(page)
 	for _, value := range []string{"", "other terms"} {
-		if s := b.post(page, "agree", value); s.status != http.StatusBadRequest ||
-			!strings.Contains(s.text(), "you have to agree") {
+		s := b.post(page, "agree", value)
+		if s.status != http.StatusBadRequest || !strings.Contains(s.text(), "you have to agree") {
 			t.Errorf("agreeing with %q: %d %s", value, s.status, s.text())
 		}
 	}
@@ -77,28 +77,26 @@ func TestNewerTerms(t *testing.T) {
 	if s := b.post(page, "agree", old); s.status != http.StatusBadRequest || agreeing(s) == old {
 		t.Errorf("agreeing to what is no longer current: %d %s", s.status, s.text())
 	}
-	if s := f.newBrowser().do(http.MethodPost, "/oauth/terms?"+q.Encode(), formOf("agree", old)); s.status !=
-		http.StatusSeeOther {
+	s := f.newBrowser().do(http.MethodPost, "/oauth/terms?"+q.Encode(), formOf("agree", old))
+	if s.status != http.StatusSeeOther {
 		t.Errorf("nobody signed in: %d %s", s.status, s.text())
 	}
 	if r := f.rider(newcomer); r.Agreed.Version != "2026-03" {
 		t.Errorf("agreed to %+v", r.Agreed)
 	}
 	page = b.authorize(q)
-	f.advance(time.Second)
 	if s := b.follow(b.post(page, "agree", agreeing(page))); s.page() != "code" {
 		t.Fatalf("after agreeing: %s", s.text())
 	}
 	r := f.rider(newcomer)
-	want := customer.Agreement{At: timestamp.Format(f.now()), Version: "2026-10", Terms: metroTerms,
-		Privacy: "https://metro.example/privacy"}
-	if *r.Agreed != want {
+	if *r.Agreed != (customer.Agreement{At: timestamp.Format(f.now()), Version: "2026-10", Terms: metroTerms,
+		Privacy: "https://metro.example/privacy"}) {
 		t.Errorf("agreed to %+v", r.Agreed)
 	}
 	entries, _, err := audit.List(t.Context(), f.tenant, "", 1)
 	testkit.Must(t, err)
-	if entries[0].Who != r.ID || entries[0].Subject != r.ID || entries[0].Client != c.ID {
-		t.Errorf("the audit log: %+v", entries[0])
+	if e := entries[0]; e.Who != r.ID || e.Subject != r.ID || e.Client != c.ID {
+		t.Errorf("the audit log: %+v", e)
 	}
 	if s := b.authorize(q); s.page() != "code" {
 		t.Errorf("the next time: %s", s.text())

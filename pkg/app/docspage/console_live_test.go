@@ -24,8 +24,8 @@ var (
 	fast     = flag.Bool("performance", false, "also ask Lighthouse for 95 of 100 for performance, on an idle machine")
 )
 
-// seen counts the frames in which a driver on the map has moved on, and the readings of the positions. It keeps for each
-// trip under way the places of its driver.
+// seen counts the frames in which a driver on the map has moved on, and the readings of the positions. It keeps for
+// each trip under way the places of its driver.
 const seen = `(() => {
 	window.movements = window.readings = 0
 	window.driven = {}

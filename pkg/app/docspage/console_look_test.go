@@ -13,7 +13,8 @@ import (
 // colours are what the page is painted with: behind the menu, on it, for links and buttons, and on buttons.
 const colours = `(() => {
 	const of = (selector, name) => getComputedStyle(document.querySelector(selector))[name]
-	return [of("header", "backgroundColor"), of("header", "color"), of("td a", "color"), of("button.main", "backgroundColor")]
+	return [of("header", "backgroundColor"), of("header", "color"), of("td a", "color"),
+		of("button.main", "backgroundColor")]
 })()`
 
 // TestConsoleColours: the console has the company's colour, light and dark, and whatever the colour is, everything can
@@ -65,7 +66,8 @@ func TestConsoleColours(t *testing.T) {
 			const real = window.fetch
 			window.fetch = async (...given) => {
 				const answer = await real(...given)
-				return /branding/.test(given[0].url ?? given[0]) ? Response.json({...await answer.json(), primaryColor: %s}) : answer
+				if (!/branding/.test(given[0].url ?? given[0])) return answer
+				return Response.json({...await answer.json(), primaryColor: %s})
 			}
 		})()`, bad)))
 		for scheme, without := range own {

@@ -140,8 +140,7 @@ func TestErasedRider(t *testing.T) {
 		t.Errorf("after the erasure %q is in\n%s", value, strings.Join(where, "\n"))
 	}
 	shown := s.Get(t, boss, "/api/v1/customers/"+anna.ID).Must(t, 200)
-	var c map[string]any
-	testkit.Must(t, json.Unmarshal(shown.Body, &c))
+	c := apptest.JSON[map[string]any](t, shown)
 	if c["id"] != anna.ID || c["erasedAt"] == nil || c["email"] != "" || c["name"] != "" {
 		t.Errorf("the customer is %s", shown.Body)
 	}

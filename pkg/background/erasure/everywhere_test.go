@@ -236,7 +236,8 @@ func TestErasedSubscriptions(t *testing.T) {
 	key, now := webhook.BookKey(tn, anna.ID), s.Clock.Now()
 	one, err := webhook.New("https://wyvern.example/hook", "", nil, anna.ID, now, false)
 	testkit.Must(t, err)
-	one.Secret, one.Subscription = []byte("sealed"), &webhook.Subscription{RefreshBefore: timestamp.Format(now.Add(time.Hour))}
+	one.Secret = []byte("sealed")
+	one.Subscription = &webhook.Subscription{RefreshBefore: timestamp.Format(now.Add(time.Hour))}
 	it := webhook.Book{Endpoints: []webhook.Record{one}}.Item(tn)
 	it.Key = key
 	testkit.Must(t, tn.Load(t.Context(), it))

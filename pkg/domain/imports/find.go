@@ -223,6 +223,6 @@ func (a *applying) shared(cells map[string]string) *Fault {
 	if len(found) < 2 || slices.Contains(found, a.actor(cells)) {
 		return nil
 	}
-	return &Fault{Column: "phone", Code: "taken", Message: "Several people have this number. Add the mail address of the " +
-		"one whom the row is about."}
+	return &Fault{Column: "phone", Code: "taken", Message: "Several people have this number. Add the mail address of " +
+		"the one whom the row is about."}
 }

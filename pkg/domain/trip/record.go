@@ -73,7 +73,7 @@ func (t Trip) completedLate() bool {
 // costs only two write units on the table. A completed trip with its index keys comes
 // near that size. Therefore the names are short, and UpdatedAt is absent if it equals
 // the latest of the other times.
-type document struct {
+type document struct { //nolint:dupl // Item and FromItem convert it from and to a Trip
 	ID              string           `json:"-"`
 	TripCode        string           `json:"c"`
 	Status          Status           `json:"-"`

@@ -43,7 +43,7 @@ var Statuses = []Status{Pending, Searching, CollectingOffers, WaitingCustomer, S
 // Trip is a trip as the API shows it. Amounts are in units of Currency,
 // coordinates in degrees, times in the format of timestamp.Format. Unknown
 // values are null.
-type Trip struct {
+type Trip struct { //nolint:dupl // of document
 	ID             string       `json:"id" example:"trp_01JT7M4C6Q8V2N5X9B3D1F7H0K" doc:"Identifier of the trip."`
 	TripCode       string       `json:"tripCode" example:"7K3M9QXZ" doc:"Short code for people: eight characters of Crockford base32."`
 	Status         Status       `json:"status" enum:"PENDING,SEARCHING,COLLECTING_OFFERS,WAITING_CUSTOMER,SCHEDULED,ASSIGNED,DRIVER_ARRIVED,IN_PROGRESS,COMPLETED,CANCELLED" doc:"Where the trip stands."`

@@ -62,9 +62,10 @@ func Move(tx *table.Tx, t table.Tenant, was table.Item, m Movement, writeShards 
 }
 
 // Shift adds a movement to the transaction without reading the wallet, which saves a
-// request whose checks did not read the wallet one round trip. If there is no wallet, or its balance is less than least, the
-// transaction fails with the error unfit. The wallet keeps its name, and its place
-// in the list by balance until the projection has seen the change.
+// request whose checks did not read the wallet one round trip. If there is no wallet,
+// or its balance is less than least, the transaction fails with the error unfit. The
+// wallet keeps its name, and its place in the list by balance until the projection has
+// seen the change.
 func Shift(tx *table.Tx, t table.Tenant, m Movement, least decimal.Decimal, posted, unfit error) error {
 	sum, at := decimal.Zero, ""
 	for _, e := range m.Entries {

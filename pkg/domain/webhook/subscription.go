@@ -233,8 +233,8 @@ func (in *SubscribeInput) set(ctx context.Context, c *api.Caller, r *Record, by 
 
 func (in *SubscribeInput) answer(c *api.Caller, f *event.Input, r Record, truncated bool) *Subscribed {
 	s := r.Subscription
-	return &Subscribed{ID: r.ID, RefreshBefore: s.RefreshBefore, Cursor: f.CursorOf(c, s.Person(), s.From), Truncated: truncated,
-		Status: r.Status, Reason: r.Reason, FailingSince: r.FailingSince}
+	return &Subscribed{ID: r.ID, RefreshBefore: s.RefreshBefore, Cursor: f.CursorOf(c, s.Person(), s.From),
+		Truncated: truncated, Status: r.Status, Reason: r.Reason, FailingSince: r.FailingSince}
 }
 
 // subscribe adds a subscription.

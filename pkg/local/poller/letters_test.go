@@ -16,8 +16,9 @@ import (
 func TestLettersHaveNoPersons(t *testing.T) {
 	dir := t.TempDir()
 	one := DeadLetter{Function: "F"}
-	one.Record.Change.NewImage = map[string]events.DynamoDBAttributeValue{"pk": events.NewStringAttribute("T#t#CUSTOMER#c"),
-		"type": events.NewStringAttribute("customer"), "doc": events.NewStringAttribute(`{"name":"Zwenda"}`)}
+	one.Record.Change.NewImage = map[string]events.DynamoDBAttributeValue{
+		"pk": events.NewStringAttribute("T#t#CUSTOMER#c"), "type": events.NewStringAttribute("customer"),
+		"doc": events.NewStringAttribute(`{"name":"Zwenda"}`)}
 	if err := (&letters{dir: dir}).add(one); err != nil {
 		t.Fatal(err)
 	}
