@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -123,11 +125,24 @@ func flagFaults(cmd *cobra.Command, args []string) error {
 		if name, unknown := strings.CutPrefix(said, "unknown flag: --"); unknown {
 			var names []string
 			cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-			said += nearest("--"+name, names)
+			said += cmp.Or(asArgument(cmd, name), nearest("--"+name, names))
 		}
 		errs = append(errs, usagef("%s", said))
 	}
 	return errors.Join(errs...)
+}
+
+// asArgument says where a value belongs that was given as a flag although the command
+// takes it as an argument. It returns "" if the command does not.
+func asArgument(cmd *cobra.Command, flag string) string {
+	name := strings.ToUpper(flag)
+	if name == "TENANT" {
+		name = "SLUG"
+	}
+	if slices.Contains(strings.Fields(cmd.Use), name) {
+		return "; it is an argument here: " + cmd.CommandPath() + strings.TrimPrefix(cmd.Use, cmd.Name())
+	}
+	return ""
 }
 
 // usages returns the usage errors within err, in order.

@@ -46,6 +46,8 @@ var refusedCommands = []struct {
 		"timezone: expected a name of the IANA database"},
 	{"tenant: every flag at once", "tenant create bay --shards many --curency USD", 2,
 		`"--shards" flag; unknown flag: --curency; did you mean --currency?`},
+	{"trip: an argument as a flag", "trip list --tenant metro", 2,
+		"unknown flag: --tenant; it is an argument here: svc trip list SLUG"},
 	{"tenant: every feature at once", "tenant create bay --flag a=true --flag taxiEnabled=maybe", 2,
 		"taxiEnabled and deliveryEnabled; --flag taxiEnabled=maybe: expected"},
 	{"service: every fault at once", "service add metro _ --base -1 --capacity 0 --commission 2", 1,
