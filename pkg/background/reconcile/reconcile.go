@@ -125,7 +125,9 @@ type Finding struct {
 	// began. Confirm ignores what it found of one that changed.
 	Steady func() (bool, error)
 	// Certain, if not nil, is asked after enough looks confirmed each other. If it
-	// returns false, Confirm looks again.
+	// returns false, Confirm looks again. If it returns true, later looks that find
+	// the same Off need no confirmation and do not ask Steady: Off must be the same
+	// whatever changes, and Correct must fail if the thing has changed.
 	Certain func() (bool, error)
 	// Correct corrects the thing, on the condition that it is still as it was. It
 	// is nil if a person must decide.
@@ -146,7 +148,7 @@ func (f *Finding) Add(what, key, want, have string) *Finding {
 // Confirm returns a function for Until. It calls look until the thing is right, or
 // until some looks in a row found the same. Then it reports each difference, once.
 // With Correct, it also corrects them. If another write overtakes the correction, it
-// looks again, and the next look that finds the same Off needs no confirmation.
+// looks again.
 func (r *Run) Confirm(looks int, look func(n int) (*Finding, error)) func(n int) (done bool, err error) {
 	said, last, sure, times := map[[2]string]bool{}, "", "", 0
 	return func(n int) (done bool, err error) {
@@ -154,7 +156,7 @@ func (r *Run) Confirm(looks int, look func(n int) (*Finding, error)) func(n int)
 		if err != nil || f == nil || f.Early {
 			return err == nil && f == nil, err
 		}
-		if f.Off == "" || f.Off != sure {
+		if f.Certain == nil || f.Off == "" || f.Off != sure {
 			if steady, err := asked(f.Steady); !steady {
 				return false, err
 			}
