@@ -50,7 +50,6 @@ func TestNewerTerms(t *testing.T) {
 	if before.page() != "consent" {
 		t.Fatalf("before: %s", before.text())
 	}
-	f.advance(time.Second)
 	publish("2026-09")
 	if r := f.refresh(registration{id: c.ID}, tokens.RefreshToken); r.status != http.StatusOK {
 		t.Errorf("a refresh: %d %s", r.status, r.raw)
@@ -74,6 +73,7 @@ func TestNewerTerms(t *testing.T) {
 		}
 	}
 	publish("2026-10")
+	f.advance(time.Second) // the audit log is ordered by time
 	if s := b.post(page, "agree", old); s.status != http.StatusBadRequest || agreeing(s) == old {
 		t.Errorf("agreeing to what is no longer current: %d %s", s.status, s.text())
 	}
