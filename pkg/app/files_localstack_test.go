@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"mime/multipart"
 	"net/http"
 	"os"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
 	"svc/pkg/app"
+	"svc/pkg/app/apptest"
 	"svc/pkg/background/jobs"
 	"svc/pkg/edge/api"
 	"svc/pkg/local/testkit"
@@ -55,7 +55,7 @@ func TestFilesInS3(t *testing.T) {
 		to, err := b.Upload(ctx, file, most, tt.at)
 		testkit.Must(t, err)
 		to.Fields["key"] = tt.key
-		if status, text := submitted(t, to, strings.Repeat("x", tt.size)); status != tt.status {
+		if status, text := apptest.Upload(t, to, bytes.Repeat([]byte("x"), tt.size)); status != tt.status {
 			t.Errorf("an upload %s: %d %s, want %d", tt.name, status, text, tt.status)
 		}
 	}
@@ -94,24 +94,4 @@ func TestFilesInS3(t *testing.T) {
 			t.Errorf("an address %s: %d %s, want %d", name, res.StatusCode, text, tt.status)
 		}
 	}
-}
-
-// submitted sends a form with a file, and returns the response.
-func submitted(t *testing.T, to api.Upload, file string) (int, []byte) {
-	t.Helper()
-	var body bytes.Buffer
-	form := multipart.NewWriter(&body)
-	for name, value := range to.Fields {
-		testkit.Must(t, form.WriteField(name, value))
-	}
-	part, err := form.CreateFormFile("file", "people.csv")
-	testkit.Must(t, err)
-	_, err = part.Write([]byte(file))
-	testkit.Must(t, err)
-	testkit.Must(t, form.Close())
-	res, err := http.Post(to.URL, form.FormDataContentType(), &body)
-	testkit.Must(t, err)
-	text, err := io.ReadAll(res.Body)
-	testkit.Must(t, errors.Join(err, res.Body.Close()))
-	return res.StatusCode, text
 }

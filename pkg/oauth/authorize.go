@@ -132,6 +132,15 @@ type decisions struct {
 	now       func() time.Time
 }
 
+// answered reads a form of an authorization's page as requests.posted does, and decides
+// the next step of the authorization.
+func (d *decisions) answered(q *requests, r *http.Request) (a *authorization, form url.Values, next step, err error) {
+	if a, form, err = q.posted(r); err == nil {
+		next, err = d.proceed(r, a)
+	}
+	return a, form, next, err
+}
+
 // proceed returns the next step of the authorization.
 func (d *decisions) proceed(r *http.Request, a *authorization) (step, error) {
 	ctx := r.Context()

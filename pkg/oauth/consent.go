@@ -79,11 +79,7 @@ func (a *authorization) agreedOnce(token string) bool {
 // page would show now (another session, other scopes), the server starts the
 // request again.
 func (p *consentPage) post(w http.ResponseWriter, r *http.Request) error {
-	a, form, err := p.posted(r)
-	if err != nil {
-		return err
-	}
-	next, err := p.proceed(r, a)
+	a, form, next, err := p.answered(p.requests, r)
 	if err != nil {
 		return err
 	}

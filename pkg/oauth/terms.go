@@ -47,11 +47,7 @@ func (p *termsPage) show(w http.ResponseWriter, r *http.Request, a *authorizatio
 // post serves POST /oauth/terms. It stores the agreement, and redirects to the
 // authorization request.
 func (p *termsPage) post(w http.ResponseWriter, r *http.Request) error {
-	a, form, err := p.posted(r)
-	if err != nil {
-		return err
-	}
-	next, err := p.proceed(r, a)
+	a, form, next, err := p.answered(p.requests, r)
 	if err != nil {
 		return err
 	}

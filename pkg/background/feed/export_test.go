@@ -17,7 +17,7 @@ var (
 	Unseen   = unseen
 )
 
-// Handle processes a batch as ProjectionFunction does, without its other steps.
+// Handle processes a batch of the stream with this step of ProjectionFunction alone.
 func (f Function) Handle(ctx context.Context, batch events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
 	return stream.Answer(ctx, batch, f.Process(ctx, batch), nil), nil
 }

@@ -9,6 +9,24 @@ import (
 	"svc/pkg/domain/tenant"
 )
 
+// importsThree imports three people by phone, twice: one whose number the person at the
+// path typed, one whose number two persons have, and a new one. The person at the path
+// then has the name of the file.
+func importsThree(t *testing.T, s *apptest.Service, token, body, path, name string) {
+	t.Helper()
+	file := []byte("phone,name,email\n+12125550171,Own Er,\n+12125550172,Who Ever,\n" +
+		"+12125550173,New One,new@metro.example\n")
+	if job := imported(t, s, token, body, file); counts(job) != "DONE 1/1/0/1" {
+		t.Errorf("the import: %s", counts(job))
+	}
+	if again := imported(t, s, token, body, file); counts(again) != "DONE 0/0/2/1" {
+		t.Errorf("the same file again: %s", counts(again))
+	}
+	if shown := string(s.Get(t, token, path).Must(t, 200).Body); !strings.Contains(shown, name) {
+		t.Errorf("the person is %s", shown)
+	}
+}
+
 // TestImportFindsTypedPhones: an import by phone finds the person who typed the number
 // himself, in whatever form. A number of several persons is a fault, unless the mail
 // address says whose row it is.
@@ -26,19 +44,8 @@ func TestImportFindsTypedPhones(t *testing.T) {
 	s.Drain(t)
 	s.Patch(t, s.Token(t, riders["moved"]), "/api/v1/me", `{"phone": "212-555-0179"}`).Must(t, 200)
 	s.Drain(t)
-	file := "phone,name,email\n+12125550171,Own Er,\n+12125550172,Who Ever,\n+12125550173,New One,new@metro.example\n"
 	body := `{"kind": "customers", "key": "phone"}`
-	job := imported(t, s, token, body, []byte(file))
-	if counts(job) != "DONE 1/1/0/1" {
-		t.Errorf("the import: %s", counts(job))
-	}
-	if again := imported(t, s, token, body, []byte(file)); counts(again) != "DONE 0/0/2/1" {
-		t.Errorf("the same file again: %s", counts(again))
-	}
-	if shown := string(s.Get(t, token, "/api/v1/customers/"+riders["own"].ID).Must(t, 200).Body); !strings.Contains(shown,
-		`"Own Er"`) {
-		t.Errorf("the person is %s", shown)
-	}
+	importsThree(t, s, token, body, "/api/v1/customers/"+riders["own"].ID, `"Own Er"`)
 	named := "phone,name,email\n+12125550172,Two Fold," + riders["two"].Email + "\n"
 	if job := imported(t, s, token, body, []byte(named)); counts(job) != "DONE 0/1/0/0" {
 		t.Errorf("a number of two, with a mail address: %s", counts(job))
@@ -62,18 +69,8 @@ func TestImportFindsTypedPhonesOfDrivers(t *testing.T) {
 		drivers[name] = s.Driver(t, "metro", name)
 		s.Patch(t, token, "/api/v1/drivers/"+drivers[name].ID, fmt.Sprintf(`{"phone": %q}`, typed)).Must(t, 200)
 	}
-	file := "phone,name,email\n+12125550171,Own Er,\n+12125550172,Who Ever,\n+12125550173,New One,new@metro.example\n"
 	body := `{"kind": "drivers", "key": "phone"}`
-	if job := imported(t, s, token, body, []byte(file)); counts(job) != "DONE 1/1/0/1" {
-		t.Errorf("the import: %s", counts(job))
-	}
-	if again := imported(t, s, token, body, []byte(file)); counts(again) != "DONE 0/0/2/1" {
-		t.Errorf("the same file again: %s", counts(again))
-	}
-	if shown := string(s.Get(t, token, "/api/v1/drivers/"+drivers["own"].ID).Must(t, 200).Body); !strings.Contains(shown,
-		`"Own"`) {
-		t.Errorf("the driver is %s", shown)
-	}
+	importsThree(t, s, token, body, "/api/v1/drivers/"+drivers["own"].ID, `"Own"`)
 	s.Patch(t, token, "/api/v1/drivers/"+drivers["one"].ID, `{"phone": "212 555 0174"}`).Must(t, 200)
 	if job := imported(t, s, token, body, []byte("phone,name\n+12125550172,Two Fold\n+12125550174,One Alone\n")); counts(
 		job) != "DONE 0/2/0/0" {

@@ -8,7 +8,7 @@ import (
 	"svc/pkg/data/stream"
 )
 
-// Handle processes a batch as ProjectionFunction does, without its other steps.
+// Handle processes a batch of the stream with this step of ProjectionFunction alone.
 func (f Function) Handle(ctx context.Context, batch events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
 	return f.With(nil)(ctx, batch)
 }

@@ -204,14 +204,12 @@ func (r *Run) settle(f *Finding, said map[[2]string]bool) (done bool, err error)
 }
 
 // Item looks with Confirm at what depends on one item. It begins with the item as it
-// was read before, unless that is nil. An item that does not exist is right, unless
-// absent is set.
+// was read before, unless that is nil. An item that does not exist is right.
 type Item struct {
 	Name   string // of the data, in errors
 	Handle table.Handle
 	Key    table.Key
 	Read   *table.Item
-	Absent bool
 	Looks  int // that must find the same
 }
 
@@ -221,7 +219,7 @@ func (i Item) Check(ctx context.Context, r *Run, look func(n int, it table.Item)
 		var it table.Item
 		if n == 0 && i.Read != nil {
 			it = *i.Read
-		} else if it, err = i.Handle.Get(ctx, i.Key); err != nil || !it.Found() && !i.Absent {
+		} else if it, err = i.Handle.Get(ctx, i.Key); err != nil || !it.Found() {
 			return nil, err
 		}
 		if f, err = look(n, it); f != nil {

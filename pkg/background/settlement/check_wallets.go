@@ -13,8 +13,8 @@ import (
 	"svc/pkg/domain/wallet"
 )
 
-// audit is the check of one wallet.
-type audit struct {
+// walletCheck is the check of one wallet.
+type walletCheck struct {
 	*Check
 	books books
 	t     table.Tenant
@@ -28,11 +28,11 @@ type audit struct {
 	times int        // looks in a row that found the same
 }
 
-// wallet checks one wallet, which was read before. One transaction writes the balance and
-// the posting. So the balance is off by the same at each look, whatever is posted between.
+// wallet checks one wallet. it is the wallet as a list read it. One transaction writes the
+// balance and the posting. So the balance is off by the same at each look, whatever is posted between.
 func (c *Check) wallet(ctx context.Context, t table.Tenant, side wallet.Side, actor string, it table.Item) error {
 	key := wallet.Key(t, side, actor)
-	a := &audit{Check: c, t: t, key: key, side: side, actor: actor, rank: it.R}
+	a := &walletCheck{Check: c, t: t, key: key, side: side, actor: actor, rank: it.R}
 	a.books = books{read: a.read, first: wallet.PostedAt(time.Time{}), bound: wallet.PostedAt(c.Now().Add(-recent))}
 	return c.Until(ctx, "the wallet "+key.PK, c.Confirm(1, func(look int) (*reconcile.Finding, error) {
 		all, err := a.books.look(ctx, look)
@@ -45,7 +45,7 @@ func (c *Check) wallet(ctx context.Context, t table.Tenant, side wallet.Side, ac
 
 // read adds up the postings with keys from a bound on, up to another. It reads the wallet
 // too if it lies between them: both are in one partition.
-func (a *audit) read(ctx context.Context, from, to string) (all tally, err error) {
+func (a *walletCheck) read(ctx context.Context, from, to string) (all tally, err error) {
 	q := table.Query{From: from, To: to, Limit: table.Examined, Consistent: true}
 	if to == "" {
 		a.it = table.Item{}
@@ -69,7 +69,7 @@ func (a *audit) read(ctx context.Context, from, to string) (all tally, err error
 }
 
 // compare compares the wallet with the sum of its postings.
-func (a *audit) compare(ctx context.Context, look int, all tally) (*reconcile.Finding, error) {
+func (a *walletCheck) compare(ctx context.Context, look int, all tally) (*reconcile.Finding, error) {
 	it := a.it
 	have, err := wallet.FromItem(it)
 	if err != nil && !errors.Is(err, fault.NotFound()) {
@@ -97,7 +97,7 @@ func (a *audit) compare(ctx context.Context, look int, all tally) (*reconcile.Fi
 }
 
 // unchanged reports whether the wallet is as it was read.
-func (a *audit) unchanged(ctx context.Context, it table.Item) (bool, error) {
+func (a *walletCheck) unchanged(ctx context.Context, it table.Item) (bool, error) {
 	again, err := a.t.Get(ctx, a.key)
 	return err == nil && again.Version == it.Version && again.Found() == it.Found(), err
 }
@@ -105,7 +105,7 @@ func (a *audit) unchanged(ctx context.Context, it table.Item) (bool, error) {
 // certain reports whether a balance that a look found to be off by an amount is off by
 // that amount. It is if nothing changed during the look, or if several looks in a row
 // found the same.
-func (a *audit) certain(ctx context.Context, look int, it table.Item, off string) (bool, error) {
+func (a *walletCheck) certain(ctx context.Context, look int, it table.Item, off string) (bool, error) {
 	if a.off != off {
 		a.off, a.times = off, 0
 	}
@@ -122,7 +122,7 @@ func (a *audit) certain(ctx context.Context, look int, it table.Item, off string
 
 // rebalance writes the sum of the wallet's postings as its balance. It creates the wallet
 // if there is none.
-func (a *audit) rebalance(ctx context.Context, it table.Item, all tally) error {
+func (a *walletCheck) rebalance(ctx context.Context, it table.Item, all tally) error {
 	flags, holder, err := holderOf(ctx, a.t, a.side, a.actor)
 	if err != nil {
 		return err

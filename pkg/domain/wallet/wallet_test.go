@@ -202,8 +202,8 @@ type page struct {
 	Next  *string         `json:"next_cursor"`
 }
 
-// While other balances change, the list shows each wallet with an unchanged
-// balance once, and in order.
+// The list shows each wallet whose balance does not change once, and in order, also
+// while the balances of other wallets change.
 func TestListingWhileBalancesMove(t *testing.T) {
 	for _, shards := range []int{1, 3} {
 		for _, limit := range []int{1, 7, 50} {

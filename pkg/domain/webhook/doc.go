@@ -12,7 +12,7 @@
 //	endpoints.go     rows and handlers
 //
 // All endpoints of a tenant are one item, so the limit of their number is exact, and
-// whoever sends an event reads them at once. The subscriptions of a rider's or driver's
+// one read finds all endpoints that an event goes to. The subscriptions of a rider's or driver's
 // agents are an item of that person. The tenant's item says whether there may be any, so
 // that the feed looks for none where there are none. The package sends nothing: the stream
 // passes its changes to pkg/background/feed, and pkg/background/deliver sends.

@@ -93,8 +93,8 @@ func TestPublic(t *testing.T) {
 	}
 }
 
-// remote is a web server that appears to be at 8.8.8.8. The test may change the
-// addresses to which the server's name resolves.
+// remote is a web server of the test. Its name resolves to 8.8.8.8, or to the addresses
+// that the test sets.
 type remote struct {
 	server    *httptest.Server
 	transport *http.Transport
