@@ -7,7 +7,7 @@ import { current, further, none, put, type Page, type Rows } from './rows'
 export interface Shown<T> {
   data: T | null
   failure: Failure | null
-  again: () => void
+  again: () => Promise<void> // ends when it has been read again, or could not be
 }
 
 // usePolled reads now and every interval while the page is visible. After a failure
@@ -21,7 +21,11 @@ export function usePolled<T>(read: () => Promise<T>, inputs: unknown[], interval
   const [failure, setFailure] = useState<Failure | null>(null)
   const [asked, ask] = useState(0)
   const latest = useRef(0)
-  const again = useCallback(() => ask(n => n + 1), [])
+  const waiting = useRef<(() => void)[]>([])
+  const again = useCallback(() => new Promise<void>(done => {
+    waiting.current.push(done)
+    ask(n => n + 1)
+  }), [])
   useFeed(about, again)
   useEffect(() => setData(null), inputs)
   useEffect(() => {
@@ -29,6 +33,11 @@ export function usePolled<T>(read: () => Promise<T>, inputs: unknown[], interval
     let wait = interval
     let ended = false
     let seldom = about.length > 0
+    let asking = waiting.current.splice(0)
+    const tell = () => {
+      asking.forEach(done => done())
+      asking = []
+    }
     const turn = async () => {
       if (!document.hidden) {
         const mine = ++latest.current
@@ -37,11 +46,13 @@ export function usePolled<T>(read: () => Promise<T>, inputs: unknown[], interval
           if (ended || mine !== latest.current) return
           setData(found)
           setFailure(null)
+          tell()
           wait = interval
           seldom = about.length > 0 && !moves(found)
         } catch (error) {
           if (ended) return
           setFailure(error instanceof Failure ? error : new Failure(0, 'offline', String(error), ''))
+          tell()
           wait = Math.min(wait * 2, 30_000)
         }
       }
@@ -51,6 +62,7 @@ export function usePolled<T>(read: () => Promise<T>, inputs: unknown[], interval
     return () => {
       ended = true
       window.clearTimeout(timer)
+      waiting.current.push(...asking) // the next run reads for them
     }
   }, [...inputs, asked])
   return { data, failure, again }

@@ -101,7 +101,7 @@ export function Person({ side, id }: { side: 'drivers' | 'customers'; id: string
     {one && allowed(`tenant.${side}:write`) && <p class="buttons"><button class={one.disabled ? '' : 'danger'}
       onClick={() => ask(true)}>{say(one.disabled ? 'enable' : 'disable')}</button></p>}
     {asking && one && <Question title={say(one.disabled ? 'askEnable' : 'askDisable')} action={change}
-      close={() => ask(false)} done={() => { ask(false); found.again() }} />}
+      close={() => ask(false)} done={() => { ask(false); void found.again() }} />}
     {allowed('tenant.wallets:read') && <Wallet filter={filter} currency={trips.items?.[0]?.currency ?? ''} id={id} />}
     <h2>{say('lastTrips')}</h2>
     <List label={say('lastTrips')} items={trips.items} columns={tripColumns} href={t => `#/trips/${t.id}`} more={trips.more}

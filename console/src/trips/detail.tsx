@@ -63,7 +63,7 @@ export function TripView({ id }: { id: string }) {
       <b>{state(e.type)}</b> <small>{say('by', { who: who(e.actor, t) })}</small>
       {e.data.reason && <q>{e.data.reason}</q>}</li>)}</ol>
     {asked && <Ask trip={t} tag={trip.data!.tag} verb={asked} again={trip.again} close={() => ask(null)}
-      done={() => { ask(null); trip.again() }} />}
+      done={() => { ask(null); void trip.again() }} />}
   </section>
 }
 
@@ -96,14 +96,14 @@ const refunded = (trip: Trip) => good(api.GET('/api/v1/trips/{id}/receipt', { pa
 
 // Ask asks before a change of the trip. Two operators never overwrite each other: the change
 // names the state that was seen when it was asked for, and after a refusal the one seen now.
-function Ask({ trip, tag, verb, again, close, done }: { trip: Trip; tag: string; verb: Verb; again: () => void; close: () => void
+function Ask({ trip, tag, verb, again, close, done }: { trip: Trip; tag: string; verb: Verb; again: () => Promise<void>; close: () => void
   done: () => void }) {
   const [reason, setReason, forgetReason] = useDraft(`${verb} ${trip.id}`)
   const [amount, setAmount, forgetAmount] = useDraft(`${verb} amount ${trip.id}`,
     String((verb === 'refund' || verb === 'fare' ? trip.finalFare : trip.estimatedFare) ?? ''))
   const [driver, setDriver] = useState('')
   const [seen, see] = useState<string | null>(tag)
-  const before = usePolled(() => verb === 'refund' ? refunded(trip) : Promise.resolve(0), [verb, seen], 3600_000)
+  const before = usePolled(() => verb === 'refund' ? refunded(trip) : Promise.resolve(0), [verb], 3600_000)
   const drivers = usePolled(() => verb === 'assign'
     ? good(api.GET('/api/v1/drivers', { params: { query: { limit: 200, status: 'ONLINE' } } })) : Promise.resolve(null), [verb], 10_000)
   const send = useOnce()
@@ -113,15 +113,15 @@ function Ask({ trip, tag, verb, again, close, done }: { trip: Trip; tag: string;
     } catch (error) {
       if (error instanceof Failure && error.status === 412) {
         see(null)
-        again()
+        await again() // the next answer is about what is shown then
       }
       throw error
     }
   })
   const change = async (key: ReturnType<typeof once>) => {
     const path = { path: { id: trip.id }, header: { ...key.header, 'If-Match': seen ?? tag } }
-    if (verb === 'refund' && await refunded(trip) !== before.data) {
-      before.again()
+    if (verb === 'refund' && await refunded(trip) !== (before.data ?? 0)) { // a quick answer comes before the reading
+      await before.again()
       throw new Failure(412, 'conflict', '', '')
     }
     switch (verb) {
