@@ -225,7 +225,7 @@ func (d *decisions) suits(a *authorization, n *session.Session) bool {
 func (d *decisions) weigh(ctx context.Context, a *authorization) (step, error) {
 	t := d.db.Tenant(a.tenant.ID)
 	var actor, flags, consent, grant table.Item
-	var reads table.Reads
+	var reads table.BatchGet
 	reads.Add(t.Handle, authz.ActorKey(t, a.audience, a.session.Actor), &actor)
 	reads.Add(t.Handle, authz.FlagsKey(t, ids.Pick(a.session.Hash(), authz.Copies)), &flags)
 	reads.Add(t.Handle, consentKey(t, a.client.ID, a.session.Actor), &consent)

@@ -189,7 +189,7 @@ func (c consents) in(ctx context.Context, n *session.Session, tenantID string) (
 		return nil, err
 	}
 	var flags, actor table.Item
-	var reads table.Reads
+	var reads table.BatchGet
 	reads.Add(t.Handle, authz.FlagsKey(t, 0), &flags)
 	reads.Add(t.Handle, authz.ActorKey(t, n.Audience, n.Actor), &actor)
 	for i, it := range listed.Items {

@@ -41,7 +41,7 @@ func (d *decisions) owner(ctx context.Context, a *authorization) error {
 		return nil
 	}
 	var company, platform table.Item
-	var reads table.Reads
+	var reads table.BatchGet
 	if t := d.db.Tenant(a.tenant.ID); a.tenant.ID != "" {
 		reads.Add(t.Handle, trustKey(t, a.client.ID), &company)
 	}

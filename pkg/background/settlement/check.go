@@ -127,7 +127,7 @@ func (c *Check) wallets(ctx context.Context, t table.Tenant, side wallet.Side, l
 // holderOf reads the tenant's flags, and the driver or customer of a wallet.
 func holderOf(ctx context.Context, t table.Tenant, side wallet.Side, actor string) (flags, holder table.Item,
 	err error) {
-	var reads table.Reads
+	var reads table.BatchGet
 	reads.Add(t.Handle, authz.FlagsKey(t, 0), &flags)
 	reads.Add(t.Handle, authz.ActorKey(t, audienceOf(side), actor), &holder)
 	err = reads.Do(ctx)

@@ -17,10 +17,10 @@ import (
 	"svc/pkg/base/fault"
 )
 
-// played answers each request with the result of a function.
+// played responds to each request with the result of a function.
 type played struct {
-	answer func(r *http.Request, body string) (status int, text string, err error)
-	bodies []string
+	respond func(r *http.Request, body string) (status int, text string, err error)
+	bodies  []string
 
 	checksum func() string // of the next response; nil for none
 }
@@ -33,8 +33,8 @@ func (p *played) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	p.bodies = append(p.bodies, string(sent))
 	status, text := http.StatusOK, "{}"
-	if p.answer != nil {
-		if status, text, err = p.answer(r, string(sent)); err != nil {
+	if p.respond != nil {
+		if status, text, err = p.respond(r, string(sent)); err != nil {
 			return nil, err
 		}
 	}
@@ -55,7 +55,7 @@ func openPlayed(t *testing.T) (*DB, *played) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.answer = func(r *http.Request, _ string) (int, string, error) {
+	p.respond = func(r *http.Request, _ string) (int, string, error) {
 		switch {
 		case strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".Query"):
 			return http.StatusOK, `{"Items":[],"Count":0,"ScannedCount":0}`, nil
@@ -142,7 +142,7 @@ func TestOutcomeOfAttempts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db, wire := openPlayed(t)
-			wire.answer = func(*http.Request, string) (int, string, error) {
+			wire.respond = func(*http.Request, string) (int, string, error) {
 				text, status := test.first, test.status
 				if len(wire.bodies) > 1 {
 					text, status = test.then, test.later
@@ -178,7 +178,7 @@ func sameTokens(t *testing.T, bodies []string, attempts int) {
 func TestEndOfTheContext(t *testing.T) {
 	t.Parallel() // it waits for the deadline
 	db, wire := openPlayed(t)
-	wire.answer = func(r *http.Request, _ string) (int, string, error) {
+	wire.respond = func(r *http.Request, _ string) (int, string, error) {
 		<-r.Context().Done()
 		return 0, "", r.Context().Err()
 	}
@@ -188,7 +188,7 @@ func TestEndOfTheContext(t *testing.T) {
 		t.Errorf("out of time: %v", err)
 	}
 	gone, leave := context.WithCancel(t.Context())
-	wire.answer = func(r *http.Request, _ string) (int, string, error) {
+	wire.respond = func(r *http.Request, _ string) (int, string, error) {
 		leave()
 		<-r.Context().Done()
 		return 0, "", r.Context().Err()
@@ -228,12 +228,12 @@ func TestErrorsWithoutSecrets(t *testing.T) {
 	t.Parallel() // it waits between attempts
 	db, wire := openPlayed(t)
 	tn := db.Tenant("x")
-	for _, answer := range []func(*http.Request, string) (int, string, error){
+	for _, respond := range []func(*http.Request, string) (int, string, error){
 		func(*http.Request, string) (int, string, error) { return 200, `{"Item":{"secret`, nil },
 		func(*http.Request, string) (int, string, error) { return 500, `{"Item":{"secret`, nil },
 		func(*http.Request, string) (int, string, error) { return 0, "", io.ErrUnexpectedEOF },
 	} {
-		wire.answer = answer
+		wire.respond = respond
 		_, err := tn.Get(t.Context(), tn.Key("secret", "secret"))
 		if err = errors.Join(err, increment(t.Context(), tn)); err == nil {
 			t.Fatal("no error")

@@ -22,7 +22,7 @@ func TestNoConnection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections, and never answers a TLS handshake
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections, and never responds to a TLS handshake
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,14 +48,14 @@ func TestNoConnection(t *testing.T) {
 	}
 }
 
-// numbered starts a server. It calls answer with the number of each request.
-func numbered(t *testing.T, answer func(n int32, w http.ResponseWriter)) string {
+// numbered starts a server. It calls respond with the number of each request.
+func numbered(t *testing.T, respond func(n int32, w http.ResponseWriter)) string {
 	t.Helper()
 	var n atomic.Int32
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
-		answer(n.Add(1), w)
+		respond(n.Add(1), w)
 	}))
 	t.Cleanup(s.Close)
 	return s.URL

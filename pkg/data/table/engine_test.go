@@ -215,7 +215,7 @@ func TestUnknownOutcomeIsAppliedOnce(t *testing.T) {
 	tx := tn.Write()
 	tx.Create(it)
 	if err := tx.Commit(ctx); err != nil {
-		t.Fatalf("a write whose answer was lost: %v", err)
+		t.Fatalf("a write whose response was lost: %v", err)
 	}
 	wire.Lose(2)
 	tx = tn.Write()

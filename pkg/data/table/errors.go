@@ -92,10 +92,10 @@ func classify(what string, err error) error {
 // messages are about the request itself.
 var misfit = regexp.MustCompile(`(?i)incorrect data type|item size|number overflow|nesting level|type mismatch for attribute`)
 
-// reading is classify for an operation that writes nothing. A failure or
+// readError is classify for an operation that writes nothing. A failure or
 // timeout of the table is also fault.Unavailable: nothing was written, so the
 // caller can safely retry.
-func reading(what string, err error) error {
+func readError(what string, err error) error {
 	if err = classify(what, err); errors.Is(err, fault.Unavailable(nil)) || !outOfReach(err) {
 		return err
 	}

@@ -54,7 +54,7 @@ func (f *Footprint) Next(ctx context.Context) (keys []Key, more bool, err error)
 		ProjectionExpression: aws.String(footprintShown), ExpressionAttributeValues: footprintValues(f.id),
 		ExpressionAttributeNames: map[string]string{"#doc": "doc", "#type": "type"}})
 	if err != nil {
-		return nil, false, reading("scan", err)
+		return nil, false, readError("scan", err)
 	}
 	for _, it := range out.Items {
 		// Callers choose parts of keys, such as an Idempotency-Key. A key of another

@@ -181,7 +181,7 @@ func (h Handle) once(ctx context.Context, partition string, q Query, limit int) 
 	ctx, got := wanting(ctx)
 	out, err := h.db.client.Query(h.within(ctx), in)
 	if err != nil {
-		return Page{}, reading("query", err)
+		return Page{}, readError("query", err)
 	}
 	found := got.or(out.Items)
 	page := Page{Items: found[:0], More: len(out.LastEvaluatedKey) > 0}

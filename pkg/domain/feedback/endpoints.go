@@ -83,7 +83,7 @@ func (s Store) open(ctx context.Context, c *api.Caller, name string) (records, e
 // readRecords reads the current post with its body and the caller's vote.
 func (s Store) readRecords(ctx context.Context, id string) (records, error) {
 	var out records
-	var reads table.Reads
+	var reads table.BatchGet
 	reads.Add(s.both(), Key(id), &out.post)
 	reads.Add(s.both(), bodyKey(id), &out.body)
 	reads.Add(s.both(), VoteKey(id, s.Person), &out.vote)

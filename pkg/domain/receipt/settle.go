@@ -156,7 +156,7 @@ func read(ctx context.Context, t table.Tenant, tr trip.Trip) (accounts, error) {
 		driver = *tr.DriverID
 	}
 	var out accounts
-	var reads table.Reads
+	var reads table.BatchGet
 	reads.Add(t.Handle, Key(t, tr.ID), &out.receipt)
 	reads.Add(t.Handle, authz.FlagsKey(t, ids.Pick(tr.ID, authz.Copies)), &out.flags)
 	reads.Add(t.Handle, settings.Key(t), &out.settings)

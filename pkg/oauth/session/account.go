@@ -58,7 +58,7 @@ func (a Accounts) Admitted(ctx context.Context, audience authz.Audience, tenantI
 	}
 	t := a.DB.Tenant(tenantID)
 	var actor, flags table.Item
-	var reads table.Reads
+	var reads table.BatchGet
 	reads.Add(t.Handle, authz.ActorKey(t, audience, l.Actor), &actor)
 	reads.Add(t.Handle, authz.FlagsKey(t, 0), &flags)
 	if err := reads.Do(ctx); err != nil {
@@ -76,7 +76,7 @@ func (a Accounts) Memberships(ctx context.Context, actor string) ([]Membership, 
 	if err != nil {
 		return nil, err
 	}
-	var reads table.Reads
+	var reads table.BatchGet
 	flags := make([]table.Item, len(all))
 	for n, m := range all {
 		if !m.Disabled {

@@ -23,7 +23,7 @@ type codeGrant struct {
 	item table.Item // the code
 }
 
-func (g *codeGrant) addReads(s *Issuer, b *table.Reads, _ string) {
+func (g *codeGrant) addGets(s *Issuer, b *table.BatchGet, _ string) {
 	b.Add(s.p.Handle, s.codeKey(g.form.Get("code")), &g.item)
 }
 
@@ -53,9 +53,9 @@ func (g *codeGrant) redeem(ctx context.Context, s *Issuer, c clients.Client) (to
 
 // reread reads the code and the client again after a conflict.
 func (g *codeGrant) reread(ctx context.Context, s *Issuer, clientID string) (clients.Client, error) {
-	var b table.Reads
+	var b table.BatchGet
 	var client table.Item
-	g.addReads(s, &b, clientID)
+	g.addGets(s, &b, clientID)
 	b.Add(s.Clients.Handle(), s.Clients.Key(clientID), &client)
 	if err := b.Do(ctx); err != nil {
 		return clients.Client{}, fmt.Errorf("reading a code: %w", err)
@@ -104,9 +104,9 @@ func (g *codeGrant) exchange(ctx context.Context, s *Issuer, c clients.Client, t
 	code AuthorizationCode) (tokens, error) {
 	now := s.now()
 	grantKey := authz.GrantKey(t, c.ID, code.Actor)
-	var b table.Reads
+	var b table.BatchGet
 	var held account
-	held.addReads(&b, t, code.Audience, c.ID, code.Actor, at.PK)
+	held.addGets(&b, t, code.Audience, c.ID, code.Actor, at.PK)
 	if err := b.Do(ctx); err != nil {
 		return tokens{}, fmt.Errorf("reading the account for an authorization code: %w", err)
 	}

@@ -33,12 +33,12 @@ func newRefreshGrant(form url.Values) *refreshGrant {
 	return g
 }
 
-func (g *refreshGrant) addReads(s *Issuer, b *table.Reads, clientID string) {
+func (g *refreshGrant) addGets(s *Issuer, b *table.BatchGet, clientID string) {
 	if g.formed != nil {
 		return
 	}
 	g.tenant = s.db.Tenant(g.at.tenant)
-	g.items.addReads(b, g.tenant, g.at, clientID)
+	g.items.addGets(b, g.tenant, g.at, clientID)
 }
 
 // familyItems are the items that decide whether a refresh token is valid.
@@ -47,9 +47,9 @@ type familyItems struct {
 	account
 }
 
-func (f *familyItems) addReads(b *table.Reads, t table.Tenant, at address, clientID string) {
+func (f *familyItems) addGets(b *table.BatchGet, t table.Tenant, at address, clientID string) {
 	b.Add(t.Handle, authz.FamilyKey(t, at.family), &f.family)
-	f.account.addReads(b, t, at.audience, clientID, at.actor, at.family)
+	f.account.addGets(b, t, at.audience, clientID, at.actor, at.family)
 }
 
 var errBadRefresh = badGrant("The refresh token is unknown, expired, used or revoked, or it belongs to another client.")
@@ -65,8 +65,8 @@ func (g *refreshGrant) redeem(ctx context.Context, s *Issuer, c clients.Client) 
 	first := true
 	err := table.Retry(ctx, func(ctx context.Context) (err error) {
 		if !first { // another rotation won the conflict: read again
-			var b table.Reads
-			g.addReads(s, &b, c.ID)
+			var b table.BatchGet
+			g.addGets(s, &b, c.ID)
 			if err := b.Do(ctx); err != nil {
 				return fmt.Errorf("reading a token request: %w", err)
 			}

@@ -50,10 +50,10 @@ func (s *Issuer) presented(ctx context.Context, form url.Values) (*presented, er
 	return p, nil
 }
 
-// addReads adds the items that decide whether the token is live. For an access
+// addGets adds the items that decide whether the token is live. For an access
 // token these are the items that the API's checks read. For a refresh token
 // they are the items that a refresh reads.
-func (p *presented) addReads(s *Issuer, b *table.Reads, clientID string) {
+func (p *presented) addGets(s *Issuer, b *table.BatchGet, clientID string) {
 	switch {
 	case p.isJWT:
 		t, platform := s.db.Tenant(p.access.TenantID), s.db.Platform("CLIENT")
@@ -63,7 +63,7 @@ func (p *presented) addReads(s *Issuer, b *table.Reads, clientID string) {
 			b.Add(table.Join(t.Handle, platform.Handle), key, &p.live[n])
 		}
 	case p.formed:
-		p.items.addReads(b, s.db.Tenant(p.refresh.tenant), p.refresh, clientID)
+		p.items.addGets(b, s.db.Tenant(p.refresh.tenant), p.refresh, clientID)
 	}
 }
 

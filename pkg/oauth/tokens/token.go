@@ -36,7 +36,7 @@ type grant interface {
 
 // reader adds what a request needs to the batch that reads its client.
 type reader interface {
-	addReads(s *Issuer, b *table.Reads, clientID string)
+	addGets(s *Issuer, b *table.BatchGet, clientID string)
 }
 
 // tokens is the response of the token endpoint (RFC 6749 section 5.1).
@@ -96,9 +96,9 @@ func (s *Issuer) Token(w http.ResponseWriter, r *http.Request) error {
 func (s *Issuer) authenticated(ctx context.Context, by protocol.Credentials, request reader,
 	run func(context.Context, clients.Client) error) error {
 	var client, failed table.Item
-	var b table.Reads
+	var b table.BatchGet
 	if clients.ValidID(by.ClientID) {
-		request.addReads(s, &b, by.ClientID)
+		request.addGets(s, &b, by.ClientID)
 		b.Add(s.Clients.Handle(), s.Clients.Key(by.ClientID), &client)
 	}
 	failures := throttle.Counter{Kind: "token", Key: s.Throttle.Address(ctx), Limit: s.TokenFailures, Window: time.Minute}
@@ -180,9 +180,9 @@ type account struct {
 	flags table.Item // of the tenant
 }
 
-// addReads adds the account's items to the batch. copyOf selects the copy of
+// addGets adds the account's items to the batch. copyOf selects the copy of
 // the tenant's flags.
-func (a *account) addReads(b *table.Reads, t table.Tenant, audience authz.Audience, clientID, actor, copyOf string) {
+func (a *account) addGets(b *table.BatchGet, t table.Tenant, audience authz.Audience, clientID, actor, copyOf string) {
 	b.Add(t.Handle, authz.GrantKey(t, clientID, actor), &a.grant)
 	b.Add(t.Handle, authz.ActorKey(t, audience, actor), &a.actor)
 	b.Add(t.Handle, authz.FlagsKey(t, ids.Pick(copyOf, authz.Copies)), &a.flags)

@@ -11,31 +11,31 @@ import (
 )
 
 // The SDK decodes an item into a map of pointers, with about sixty allocations
-// for each item. To avoid this, reader extracts the items of a get, a batch get
+// for each item. To avoid this, decoder extracts the items of a get, a batch get
 // or a query before the SDK decodes the response. The SDK then decodes the rest:
 // capacity, counts, keys to continue with, and all errors. The SDK also decodes
-// any response that reader does not understand.
+// any response that decoder does not understand.
 
-type answerKey struct{}
+type responseKey struct{}
 
-// answer receives the items of one request.
-type answer struct {
-	items []Item
-	read  bool // reader decoded the items; if false, the SDK did
+// response receives the items of one request.
+type response struct {
+	items   []Item
+	decoded bool // decoder read the items; if false, the SDK did
 }
 
-// wanting returns a context and the answer that receives the items of the
+// wanting returns a context and the response that receives the items of the
 // request sent with that context.
-func wanting(ctx context.Context) (context.Context, *answer) {
-	a := &answer{}
-	return context.WithValue(ctx, answerKey{}, a), a
+func wanting(ctx context.Context) (context.Context, *response) {
+	r := &response{}
+	return context.WithValue(ctx, responseKey{}, r), r
 }
 
-// or returns the items. If reader did not decode them, it converts those that
+// or returns the items. If decoder did not decode them, it converts those that
 // the SDK decoded.
-func (a *answer) or(decoded []map[string]types.AttributeValue) []Item {
-	if a.read {
-		return a.items
+func (r *response) or(decoded []map[string]types.AttributeValue) []Item {
+	if r.decoded {
+		return r.items
 	}
 	items := make([]Item, len(decoded))
 	for i, raw := range decoded {
@@ -51,10 +51,10 @@ type protocol struct{ smithyhttp.ClientProtocol }
 // it.
 func (p protocol) DeserializeResponse(ctx context.Context, schema *smithy.OperationSchema, types *smithy.TypeRegistry,
 	res *smithyhttp.Response, out smithy.Deserializable) error {
-	wanted, wants := ctx.Value(answerKey{}).(*answer)
+	wanted, wants := ctx.Value(responseKey{}).(*response)
 	if body, ok := res.Body.(complete); ok && wants && res.StatusCode == http.StatusOK {
-		if rest, items, ok := readAnswer(body.Bytes()); ok {
-			*wanted, res.Body = answer{items, true}, complete{bytes.NewBuffer(rest)}
+		if rest, items, ok := decodeResponse(body.Bytes()); ok {
+			*wanted, res.Body = response{items, true}, complete{bytes.NewBuffer(rest)}
 		}
 	}
 	return p.ClientProtocol.DeserializeResponse(ctx, schema, types, res, out)

@@ -16,24 +16,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// answering is a transport with one fixed response.
-type answering struct {
+// responding is a transport with one fixed response.
+type responding struct {
 	body     string
 	checksum uint32
 }
 
 // RoundTrip implements http.RoundTripper.
-func (a *answering) RoundTrip(r *http.Request) (*http.Response, error) {
+func (a *responding) RoundTrip(r *http.Request) (*http.Response, error) {
 	h := http.Header{"Content-Type": {"application/x-amz-json-1.0"}, "X-Amz-Crc32": {fmt.Sprint(a.checksum)}}
 	return &http.Response{StatusCode: http.StatusOK, Header: h, Body: io.NopCloser(strings.NewReader(a.body)),
 		ContentLength: int64(len(a.body)), Request: r}, nil
 }
 
-func (a *answering) say(body string) { a.body, a.checksum = body, crc32.ChecksumIEEE([]byte(body)) }
+func (a *responding) say(body string) { a.body, a.checksum = body, crc32.ChecksumIEEE([]byte(body)) }
 
-func openAnswering(t testing.TB) (*DB, *answering) {
+func openResponding(t testing.TB) (*DB, *responding) {
 	t.Helper()
-	a := &answering{}
+	a := &responding{}
 	db, err := Open(t.Context(), Options{Table: "t", Endpoint: "http://table.example",
 		Wire: func(http.RoundTripper) http.RoundTripper { return a }})
 	if err != nil {
@@ -42,8 +42,8 @@ func openAnswering(t testing.TB) (*DB, *answering) {
 	return db, a
 }
 
-// both decodes a query's response with our reader and with the SDK.
-func both(t testing.TB, db *DB, body string) (ours, theirs []Item, read bool, err error) {
+// both decodes a query's response with our decoder and with the SDK.
+func both(t testing.TB, db *DB, body string) (ours, theirs []Item, decoded bool, err error) {
 	t.Helper()
 	h := db.Tenant("x")
 	in := func() *dynamodb.QueryInput {
@@ -54,7 +54,7 @@ func both(t testing.TB, db *DB, body string) (ours, theirs []Item, read bool, er
 	if err != nil {
 		return nil, nil, false, err
 	}
-	theirs = (&answer{}).or(out.Items)
+	theirs = (&response{}).or(out.Items)
 	ctx, taken := wanting(context.Background())
 	again, err := db.client.Query(h.within(ctx), in())
 	if err != nil {
@@ -62,9 +62,9 @@ func both(t testing.TB, db *DB, body string) (ours, theirs []Item, read bool, er
 	}
 	sameItems(t, []Item{Decoded(again.LastEvaluatedKey)}, []Item{Decoded(out.LastEvaluatedKey)})
 	if out.Count != again.Count || (out.ConsumedCapacity == nil) != (again.ConsumedCapacity == nil) {
-		t.Errorf("the rest of the answer differs: %d, %d", out.Count, again.Count)
+		t.Errorf("the rest of the response differs: %d, %d", out.Count, again.Count)
 	}
-	return taken.or(again.Items), theirs, taken.read, nil
+	return taken.or(again.Items), theirs, taken.decoded, nil
 }
 
 func sameItems(t testing.TB, ours, theirs []Item) {
@@ -79,7 +79,7 @@ func sameItems(t testing.TB, ours, theirs []Item) {
 	}
 }
 
-var answers = []string{
+var responses = []string{
 	`{"Count":0,"Items":[],"ScannedCount":0}`,
 	`{"Count":1,"Items":[{"pk":{"S":"T#x#A"},"sk":{"S":"1"},"v":{"N":"1"},"version":{"N":"12"},"g1":{"S":"T#x#B"},"r":{"S":"2026"},"type":{"S":"trip"},"doc":{"S":"{\"a\":\"b\\\\c\",\"n\":1.50}"}}],"ScannedCount":1,"ConsumedCapacity":{"TableName":"t","CapacityUnits":0.5}}`,
 	`{"Items":[{"on":{"BOOL":true},"off":{"BOOL":false},"set":{"SS":["a","ü","\u00e4"]},"expiresAt":{"N":"1772366400"}},{"pk":{"S":""}}],"Count":2,"LastEvaluatedKey":{"pk":{"S":"p"},"sk":{"S":"s"}}}`,
@@ -89,50 +89,50 @@ var answers = []string{
 	`{"Count":3}`,
 }
 
-// Our reader and the SDK read the same from a response.
-func TestReadAnswer(t *testing.T) {
-	db, wire := openAnswering(t)
-	for _, body := range answers {
+// Our decoder and the SDK read the same from a response.
+func TestDecodeResponse(t *testing.T) {
+	db, wire := openResponding(t)
+	for _, body := range responses {
 		wire.say(body)
-		ours, theirs, read, err := both(t, db, body)
+		ours, theirs, decoded, err := both(t, db, body)
 		if err != nil {
 			t.Errorf("%s: %v", body, err)
 			continue
 		}
-		if read != strings.Contains(body, "Items") {
-			t.Errorf("read by us: %v, %s", read, body)
+		if decoded != strings.Contains(body, "Items") {
+			t.Errorf("decoded by us: %v, %s", decoded, body)
 		}
 		sameItems(t, ours, theirs)
 	}
 }
 
 // The SDK handles an invalid response and reports what is wrong with it.
-func TestReadBrokenAnswer(t *testing.T) {
-	db, wire := openAnswering(t)
-	whole := answers[1]
+func TestDecodeBrokenResponse(t *testing.T) {
+	db, wire := openResponding(t)
+	whole := responses[1]
 	for cut := range len(whole) {
-		if _, _, ok := readAnswer([]byte(whole[:cut])); ok {
-			t.Errorf("%s is taken for an answer", whole[:cut])
+		if _, _, ok := decodeResponse([]byte(whole[:cut])); ok {
+			t.Errorf("%s is taken for a response", whole[:cut])
 		}
 	}
 	for _, body := range []string{whole[:len(whole)-1], `{"Items":[{"pk":{"S":"a` + "\n" + `"}}]}`,
 		`{"Items":[{"pk":{"S":"\x"}}]}`, `{"Items":[{"pk":{"BOOL":maybe}}]}`,
 		`{"Items":[{"a":{"S":"1"},"a":{"S":"2"}}]}`, `{"Items":[{"a":{"S":"1","N":"2"}}]}`, `{"Items":[{"a":{}}]}`,
 		`{"Items":[],"Items":[]}`, `{"Items":[` + strings.Repeat(`[`, 1000) + `]}`, `{"Items":[]} {}`} {
-		if _, _, ok := readAnswer([]byte(body)); ok {
-			t.Errorf("%.100s is taken for an answer", body)
+		if _, _, ok := decodeResponse([]byte(body)); ok {
+			t.Errorf("%.100s is taken for a response", body)
 		}
 	}
 	wire.say(whole)
 	wire.checksum++
 	if _, err := db.Tenant("x").Query(t.Context(), "T#x#A", Query{Limit: 1}); err == nil {
-		t.Error("an answer whose checksum is wrong is taken")
+		t.Error("a response with a wrong checksum is taken")
 	}
 }
 
 // The items of a batch get are read from the table's list in the response.
-func TestReadBatchAnswer(t *testing.T) {
-	db, wire := openAnswering(t)
+func TestDecodeBatchGet(t *testing.T) {
+	db, wire := openResponding(t)
 	wire.say(`{"Responses":{"t":[{"pk":{"S":"T#x#B"},"sk":{"S":"1"},"n":{"N":"7"}}]},"UnprocessedKeys":{},"ConsumedCapacity":[{"TableName":"t","CapacityUnits":2}]}`)
 	tn := db.Tenant("x")
 	ctx, meter := Metered(t.Context())
@@ -146,14 +146,14 @@ func TestReadBatchAnswer(t *testing.T) {
 }
 
 // A further item costs one allocation, for its document.
-func TestReadAnswerAllocations(t *testing.T) {
-	item := answers[1][strings.Index(answers[1], "[")+1 : strings.Index(answers[1], "]")]
+func TestDecodeAllocations(t *testing.T) {
+	item := responses[1][strings.Index(responses[1], "[")+1 : strings.Index(responses[1], "]")]
 	count := func(n int) float64 {
 		kept := []byte(`{"Count":1,"Items":[` + strings.Repeat(item+",", n-1) + item + `]}`)
 		body := make([]byte, len(kept))
 		return testing.AllocsPerRun(50, func() {
 			copy(body, kept) // its memory belongs to the items afterwards
-			if _, items, ok := readAnswer(body); !ok || len(items) != n {
+			if _, items, ok := decodeResponse(body); !ok || len(items) != n {
 				t.Fatal("not read")
 			}
 		})
@@ -164,13 +164,13 @@ func TestReadAnswerAllocations(t *testing.T) {
 	}
 }
 
-func FuzzReadAnswer(f *testing.F) {
-	for _, body := range answers {
+func FuzzDecodeResponse(f *testing.F) {
+	for _, body := range responses {
 		f.Add([]byte(body))
 	}
-	db, wire := openAnswering(f)
+	db, wire := openResponding(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		_, items, ok := readAnswer(bytes.Clone(body))
+		_, items, ok := decodeResponse(bytes.Clone(body))
 		if !ok || len(items) > 100 || !bytes.Equal(body, bytes.ToValidUTF8(body, nil)) {
 			return
 		}

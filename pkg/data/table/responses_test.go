@@ -64,7 +64,7 @@ func changed(t *testing.T, operation string, given func(n int, table string, rea
 
 const exception = `{"__type":"com.amazonaws.dynamodb.v20120810#`
 
-// cancelled returns the answer to a transaction that has a reason for each item.
+// cancelled returns the response to a transaction that has a reason for each item.
 func cancelled(reasons ...string) string {
 	for i, code := range reasons {
 		reasons[i] = `{"Code":"` + code + `"}`
@@ -73,9 +73,9 @@ func cancelled(reasons ...string) string {
 		strings.Join(reasons, ",") + `]}`
 }
 
-// TestAnswersOfABusyTable: DynamoDB's throttling errors become a 503, and its
+// TestResponsesOfABusyTable: DynamoDB's throttling errors become a 503, and its
 // conflicts become ErrConflict. The local engines never return these errors.
-func TestAnswersOfABusyTable(t *testing.T) {
+func TestResponsesOfABusyTable(t *testing.T) {
 	t.Parallel()
 	write := func(ctx context.Context, tn table.Tenant) error {
 		tx := tn.Write()
@@ -135,10 +135,10 @@ func TestAnswersOfABusyTable(t *testing.T) {
 	}
 }
 
-// TestAnswersOfAFailingTable: if the table fails or does not respond, a read
+// TestResponsesOfAFailingTable: if the table fails or does not respond, a read
 // returns a 503, because nothing was written. A transaction does not, because it
 // may have been written. A read whose caller disconnected does not either.
-func TestAnswersOfAFailingTable(t *testing.T) {
+func TestResponsesOfAFailingTable(t *testing.T) {
 	t.Parallel()
 	busy := fault.Unavailable(nil)
 	for _, status := range []int{200, 500, 502} { // 200 with half a response
@@ -187,12 +187,12 @@ func TestAnswersOfAFailingTable(t *testing.T) {
 	}
 }
 
-// failed answers with an error of the engine.
+// failed responds with an error of the engine.
 func failed(int, string, []byte) (int, string) {
 	return 500, exception + `InternalServerError","message":"x"}`
 }
 
-// afterFailure answers the first attempt with an error of the engine, and later
+// afterFailure responds to the first attempt with an error of the engine, and later
 // ones with the response, or with the engine's own if text is "".
 func afterFailure(status int, text string) func(n int, table string, real []byte) (int, string) {
 	return func(n int, table string, real []byte) (int, string) {
@@ -210,8 +210,8 @@ func TestOutcomeOfATransaction(t *testing.T) {
 	t.Parallel()
 	const throttled = exception + `ThrottlingException","message":"slow down"}`
 	for name, test := range map[string]struct {
-		answer func(n int, table string, real []byte) (int, string)
-		want   error
+		respond func(n int, table string, real []byte) (int, string)
+		want    error
 	}{
 		"every attempt failed":       {failed, fault.OutcomeUnknown(nil)},
 		"one failed, then throttled": {afterFailure(400, throttled), fault.OutcomeUnknown(nil)},
@@ -231,7 +231,7 @@ func TestOutcomeOfATransaction(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // they wait between attempts
-			tn, _ := changed(t, "TransactWriteItems", test.answer)
+			tn, _ := changed(t, "TransactWriteItems", test.respond)
 			tx := tn.Write()
 			tx.Create(item(tn, "1"))
 			if err := tx.Commit(t.Context()); !errors.Is(err, test.want) || errors.Is(err, table.ErrConflict) {

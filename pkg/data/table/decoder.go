@@ -12,13 +12,13 @@ import (
 // usualAttrs is the maximum number of attributes in most items.
 const usualAttrs = 16
 
-// errAnswer is the error of a response that only the SDK can decode.
-var errAnswer = errors.New("an unusual response")
+// errUnusual is the error of a response that only the SDK can decode.
+var errUnusual = errors.New("an unusual response")
 
-// reader parses the JSON of a response. To allocate little, its strings share
+// decoder parses the JSON of a response. To allocate little, its strings share
 // the memory of one copy of the response, and the attributes of all items are in
 // one slice.
-type reader struct {
+type decoder struct {
 	*jsontext.Decoder
 	all     string // the response
 	attrs   attrs
@@ -26,18 +26,18 @@ type reader struct {
 	scratch []byte // memory for the decoded form of a string
 }
 
-// readAnswer extracts the items from the response of a Query ("Items"), a
+// decodeResponse extracts the items from the response of a Query ("Items"), a
 // BatchGetItem ("Responses", of one table) or a GetItem ("Item"), and returns
 // the rest of the response. ok is false for invalid JSON, for repeated members,
 // for members of unknown form, and for a response without such a member.
-func readAnswer(body []byte) (rest []byte, items []Item, ok bool) {
-	r := &reader{Decoder: jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowInvalidUTF8(true)),
+func decodeResponse(body []byte) (rest []byte, items []Item, ok bool) {
+	d := &decoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowInvalidUTF8(true)),
 		all: string(body), attrs: make(attrs, 0, usualAttrs)}
 	rest, found := append(make([]byte, 0, 256), '{'), false
-	err := r.object(func(name string) error {
+	err := d.object(func(name string) error {
 		isItems := name == "Items" || name == "Responses" || name == "Item"
 		if !isItems {
-			value, err := r.ReadValue()
+			value, err := d.ReadValue()
 			if len(rest) > 1 {
 				rest = append(rest, ',')
 			}
@@ -46,31 +46,31 @@ func readAnswer(body []byte) (rest []byte, items []Item, ok bool) {
 			return err
 		}
 		if found {
-			return errAnswer
+			return errUnusual
 		}
 		found = true
 		switch name {
 		case "Items":
-			return r.array(r.item)
+			return d.array(d.item)
 		case "Responses":
-			return r.object(func(string) error { return r.array(r.item) })
+			return d.object(func(string) error { return d.array(d.item) })
 		}
-		return r.item()
+		return d.item()
 	})
-	if err != nil || !found || codec.End(r.Decoder) != nil {
+	if err != nil || !found || codec.End(d.Decoder) != nil {
 		return nil, nil, false
 	}
-	items, from := make([]Item, len(r.ends)), 0
-	for i, end := range r.ends {
-		items[i], from = itemOf(r.attrs[from:end:end]), end
+	items, from := make([]Item, len(d.ends)), 0
+	for i, end := range d.ends {
+		items[i], from = itemOf(d.attrs[from:end:end]), end
 	}
 	return append(rest, '}'), items, true
 }
 
 // object reads an object. member must read the value of each member.
-func (r *reader) object(member func(name string) error) error {
-	return r.each('{', '}', func() error {
-		name, err := r.string()
+func (d *decoder) object(member func(name string) error) error {
+	return d.each('{', '}', func() error {
+		name, err := d.string()
 		if err != nil {
 			return err
 		}
@@ -79,81 +79,81 @@ func (r *reader) object(member func(name string) error) error {
 }
 
 // array reads an array. element must read each element.
-func (r *reader) array(element func() error) error { return r.each('[', ']', element) }
+func (d *decoder) array(element func() error) error { return d.each('[', ']', element) }
 
-func (r *reader) each(begin, end jsontext.Kind, element func() error) error {
-	if r.PeekKind() != begin {
-		return errAnswer
+func (d *decoder) each(begin, end jsontext.Kind, element func() error) error {
+	if d.PeekKind() != begin {
+		return errUnusual
 	}
-	_, err := r.ReadToken()
-	for err == nil && r.PeekKind() != end {
+	_, err := d.ReadToken()
+	for err == nil && d.PeekKind() != end {
 		err = element()
 	}
 	if err == nil {
-		_, err = r.ReadToken()
+		_, err = d.ReadToken()
 	}
 	return err
 }
 
 // string reads a string.
-func (r *reader) string() (string, error) {
-	if r.PeekKind() != '"' {
-		return "", errAnswer
+func (d *decoder) string() (string, error) {
+	if d.PeekKind() != '"' {
+		return "", errUnusual
 	}
-	quoted, err := r.ReadValue()
+	quoted, err := d.ReadValue()
 	if err != nil {
 		return "", err
 	}
 	if bytes.IndexByte(quoted, '\\') >= 0 {
 		// The decoder has checked the string. AppendUnquote replaces half a surrogate
 		// pair, as the SDK does, and returns an error.
-		r.scratch, _ = jsontext.AppendUnquote(r.scratch[:0], quoted)
-		return string(r.scratch), nil
+		d.scratch, _ = jsontext.AppendUnquote(d.scratch[:0], quoted)
+		return string(d.scratch), nil
 	}
-	end := int(r.InputOffset()) - 1
-	return r.all[end-len(quoted)+2 : end], nil
+	end := int(d.InputOffset()) - 1
+	return d.all[end-len(quoted)+2 : end], nil
 }
 
 // item reads one item.
-func (r *reader) item() error {
-	err := r.object(func(name string) error {
+func (d *decoder) item() error {
+	err := d.object(func(name string) error {
 		a, values := attr{name: name}, 0
-		err := r.object(func(kind string) error { values++; return r.value(&a, kind) })
-		if r.attrs = append(r.attrs, a); err == nil && values != 1 {
-			err = errAnswer
+		err := d.object(func(kind string) error { values++; return d.value(&a, kind) })
+		if d.attrs = append(d.attrs, a); err == nil && values != 1 {
+			err = errUnusual
 		}
 		return err
 	})
-	r.ends = append(r.ends, len(r.attrs))
+	d.ends = append(d.ends, len(d.attrs))
 	return err
 }
 
 // value reads an attribute value of the named type.
-func (r *reader) value(a *attr, kind string) (err error) {
+func (d *decoder) value(a *attr, kind string) (err error) {
 	switch kind {
 	case "S":
 		a.kind = kindText
-		a.text, err = r.string()
+		a.text, err = d.string()
 	case "N":
 		a.kind = kindNumber
-		a.text, err = r.string()
+		a.text, err = d.string()
 	case "BOOL":
 		var flag jsontext.Token
-		if flag, err = r.ReadToken(); err == nil && flag.Kind() != 't' && flag.Kind() != 'f' {
-			return errAnswer
+		if flag, err = d.ReadToken(); err == nil && flag.Kind() != 't' && flag.Kind() != 'f' {
+			return errUnusual
 		}
 		a.kind, a.flag = kindFlag, flag.Kind() == 't'
 	case "SS":
 		a.kind, a.set = kindSet, []string{}
-		err = r.array(func() error {
-			text, err := r.string()
+		err = d.array(func() error {
+			text, err := d.string()
 			a.set = append(a.set, text)
 			return err
 		})
 	case "B", "BS", "NS", "L", "M", "NULL":
-		_, err = r.ReadValue()
+		_, err = d.ReadValue()
 	default:
-		err = errAnswer
+		err = errUnusual
 	}
 	return err
 }

@@ -19,10 +19,10 @@ func (h Handle) Get(ctx context.Context, key Key) (Item, error) {
 	out, err := h.db.client.GetItem(h.within(sent), &dynamodb.GetItemInput{TableName: &h.db.name, Key: key.encode(),
 		ConsistentRead: aws.Bool(true), ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal})
 	if err != nil {
-		return Item{}, reading("get", err)
+		return Item{}, readError("get", err)
 	}
 	switch {
-	case got.read && len(got.items) == 1:
+	case got.decoded && len(got.items) == 1:
 		return got.items[0], nil
 	case out.Item != nil:
 		return Decoded(out.Item), nil
@@ -106,7 +106,7 @@ func (h Handle) batchGet(ctx context.Context, consistent bool, attributes []stri
 			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 		})
 		if err != nil {
-			return nil, reading("batch get", err)
+			return nil, readError("batch get", err)
 		}
 		for _, it := range got.or(out.Responses[h.db.name]) {
 			for i, key := range keys { // a hundred at most
@@ -125,4 +125,28 @@ func (h Handle) batchGet(ctx context.Context, consistent bool, attributes []stri
 
 func (k Key) encode() map[string]types.AttributeValue {
 	return map[string]types.AttributeValue{"pk": str(k.PK), "sk": str(k.SK)}
+}
+
+// BatchGet collects the keys of one batch read, and for each key the variable that
+// receives its item. The zero BatchGet is empty.
+type BatchGet struct {
+	handle Handle
+	keys   []Key
+	into   []*Item
+}
+
+// Add adds the read of a key of the handle. If the item is absent, into
+// receives an Item that has only its Key.
+func (r *BatchGet) Add(h Handle, key Key, into *Item) {
+	r.handle = Join(r.handle, h)
+	r.keys, r.into = append(r.keys, key), append(r.into, into)
+}
+
+// Do reads the items with Handle.Batch. After an error it sets no variable.
+func (r *BatchGet) Do(ctx context.Context) error {
+	items, err := r.handle.Batch(ctx, r.keys...)
+	for n, it := range items {
+		*r.into[n] = it
+	}
+	return err
 }
