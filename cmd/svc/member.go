@@ -13,7 +13,7 @@ import (
 	"svc/pkg/base/fault"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/person"
-	"svc/pkg/oauth"
+	"svc/pkg/oauth/link"
 )
 
 func memberCommand(c *cli) *cobra.Command {
@@ -67,7 +67,7 @@ func (p platform) link(ctx context.Context, audience authz.Audience, tenantID, a
 	if hash != "" {
 		return "", nil
 	}
-	return oauth.NewLink(ctx, p.db, p.baseURL, audience, tenantID, address, time.Now())
+	return link.New(ctx, p.db, p.baseURL, audience, tenantID, address, time.Now())
 }
 
 // added is the output of a command that adds a person.

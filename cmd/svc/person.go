@@ -9,7 +9,7 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/access/login"
 	"svc/pkg/domain/person"
-	"svc/pkg/oauth"
+	"svc/pkg/oauth/link"
 )
 
 func personCommand(c *cli) *cobra.Command {
@@ -48,7 +48,7 @@ func (c *cli) personLink() *cobra.Command {
 		if audience != authz.Dashboard {
 			tenantID = tenants[0]
 		}
-		link, err := oauth.NewLink(ctx, p.db, base, audience, tenantID, args[0], time.Now())
+		link, err := link.New(ctx, p.db, base, audience, tenantID, args[0], time.Now())
 		if err != nil {
 			return missing(err, "enabled account", args[0])
 		}

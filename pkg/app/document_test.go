@@ -38,7 +38,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 const (
 	documentFile = "../../docs/openapi.json"
 	readmeFile   = "../../README.md"
-	offeredFile  = "../oauth/offered_scopes.txt"
+	offeredFile  = "../oauth/protocol/offered_scopes.txt"
 	idsFile      = "operations.txt"
 	canonical    = "https://api.svc.example" // the address in the golden document
 )

@@ -17,8 +17,8 @@ import (
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
 	"svc/pkg/local/testkit"
-	"svc/pkg/oauth"
 	"svc/pkg/oauth/flow"
+	"svc/pkg/oauth/link"
 )
 
 func (f *fixture) userinfo(token string) (response, map[string]any) {
@@ -303,7 +303,7 @@ var wrongPasswords = []struct{ name, one, two, want string }{
 // newLink creates a one-time link.
 func (f *fixture) newLink(audience authz.Audience, tenantID, email string) string {
 	f.t.Helper()
-	link, err := oauth.NewLink(context.Background(), f.db, baseURL, audience, tenantID, email, f.now())
+	link, err := link.New(context.Background(), f.db, baseURL, audience, tenantID, email, f.now())
 	testkit.Must(f.t, err)
 	return link
 }
@@ -388,7 +388,7 @@ func riderLink(t *testing.T, f *fixture) {
 	if s := f.newBrowser().get(late); s.page() != "This link is no longer good" {
 		t.Errorf("after its time: %s", s.page())
 	}
-	if _, err := oauth.NewLink(context.Background(), f.db, baseURL, authz.Rider, f.metro.ID, "nobody@home.example",
+	if _, err := link.New(context.Background(), f.db, baseURL, authz.Rider, f.metro.ID, "nobody@home.example",
 		f.now()); !errors.Is(err, fault.NotFound()) {
 		t.Errorf("a link for nobody: %v", err)
 	}

@@ -7,6 +7,9 @@ import (
 
 	"svc/pkg/domain/page"
 	"svc/pkg/oauth/clients"
+	"svc/pkg/oauth/company"
+	"svc/pkg/oauth/protocol"
+	"svc/pkg/oauth/request"
 	"svc/pkg/oauth/session"
 )
 
@@ -15,7 +18,7 @@ const appsForm = "apps"
 // appsPage shows a person's connected applications.
 type appsPage struct {
 	*pages
-	companies companies
+	companies company.Companies
 	consents  consents
 	signIn    *signInPage
 }
@@ -29,11 +32,11 @@ func (p *appsPage) get(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if asked := r.URL.Query().Has("audience") || r.URL.Query().Has("tenant_hint"); n == nil || asked {
-		o, err := p.companies.openOwn(r)
+		o, err := p.companies.OpenOwn(r)
 		if err != nil {
 			return err
 		}
-		if n == nil || n.Audience != o.audience || n.TenantID != session.TenantOf(o.audience, o.tenant.ID) {
+		if n == nil || n.Audience != o.Audience || n.TenantID != session.TenantOf(o.Audience, o.Tenant.ID) {
 			return p.askToSignIn(w, r, o)
 		}
 	}
@@ -41,25 +44,25 @@ func (p *appsPage) get(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	frame, err := p.companies.frame(r.Context(), n.TenantID)
+	frame, err := p.companies.Frame(r.Context(), n.TenantID)
 	if err != nil {
 		return err
 	}
-	return p.show(w, r, http.StatusOK, frame, page.Apps{Action: ownLink(r), CSRF: n.FormToken(appsForm, ""),
+	return p.show(w, r, http.StatusOK, frame, page.Apps{Action: company.AppsLink(r), CSRF: n.FormToken(appsForm, ""),
 		Account: n.Email, Ended: r.URL.Query().Has("ended"), Apps: apps, Logout: inSameLanguage(r, "logout", nil)})
 }
 
 // askToSignIn shows the sign-in page, or redirects to the host that has it.
-func (p *appsPage) askToSignIn(w http.ResponseWriter, r *http.Request, o own) error {
-	if r.URL.Query().Has(chosen) && o.tenant.ID != "" {
-		p.sessions.RememberCompany(w, o.tenant.Slug)
+func (p *appsPage) askToSignIn(w http.ResponseWriter, r *http.Request, o company.Own) error {
+	if r.URL.Query().Has(request.CompanyTyped) && o.Tenant.ID != "" {
+		p.sessions.RememberCompany(w, o.Tenant.Slug)
 	}
-	base, err := p.companies.signInBase(r, o.audience, o.tenant)
+	base, err := p.companies.SignInBase(r, o.Audience, o.Tenant)
 	if err != nil {
 		return err
 	}
 	if base != "" {
-		return p.lead(w, r, page.Frame{Brand: o.brand}, base+"/oauth/"+strings.TrimSuffix(ownLink(r), "?"))
+		return p.lead(w, r, page.Frame{Brand: o.Brand}, base+"/oauth/"+strings.TrimSuffix(company.AppsLink(r), "?"))
 	}
 	return p.signIn.showOwn(w, r, o, page.SignIn{}, http.StatusOK)
 }
@@ -77,19 +80,19 @@ func (p *appsPage) post(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if !n.FormValid(appsForm, "", form.Get("csrf")) {
-		return redirect(w, http.StatusSeeOther, ownLink(r))
+		return redirect(w, http.StatusSeeOther, company.AppsLink(r))
 	}
 	tenants, err := p.consents.tenants(r.Context(), n)
 	if err != nil {
 		return err
 	}
 	if !slices.Contains(tenants, form.Get("of")) || !clients.ValidID(form.Get("client")) {
-		return badRequest("request", "there is no such connected application")
+		return protocol.RefuseOnPage("request", "there is no such connected application")
 	}
 	if err := p.consents.end(r.Context(), form.Get("of"), form.Get("client"), n.Actor); err != nil {
 		return err
 	}
-	query := ownQuery(r)
+	query := company.OwnQuery(r)
 	query.Set("ended", "1")
 	return redirect(w, http.StatusSeeOther, "apps?"+query.Encode())
 }

@@ -10,34 +10,35 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/access/signing"
-	"svc/pkg/base/ids"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/page"
 	"svc/pkg/oauth/clients"
+	"svc/pkg/oauth/company"
 	"svc/pkg/oauth/protocol"
+	"svc/pkg/oauth/request"
 	"svc/pkg/oauth/session"
 )
 
 // authorization is the state of an authorization request that is being
 // processed.
 type authorization struct {
-	authRequest
-	client   clients.Client
-	audience authz.Audience
-	hinted   string   // actor that id_token_hint names, or ""
-	asked    []string // the requested scopes that the client registered
-	company           // zero until an operator's tenant is known
-	session  *session.Session
-	choices  []page.Choice       // tenants to choose from
-	granted  []string            // the scopes that a code would get now
-	agents   string              // what the tenant lets agents do now, if the request is for the MCP server
-	agreed   bool                // an earlier consent permits all granted scopes at these resources
-	own      string              // whose application the pages say it is: ofCompany, ofPlatform, or "" for somebody else's
-	trusted  bool                // the company or the platform trusts the client (see trust)
-	silently bool                // the trust takes the place of a consent
-	terms    *customer.Agreement // what a rider must agree to first; nil for nothing
-	epoch    int64               // the grant's epoch when the consent was read
-	since    string              // the actor's attribute since at that time
+	request.Request
+	client          clients.Client
+	audience        authz.Audience
+	hinted          string   // actor that id_token_hint names, or ""
+	asked           []string // the requested scopes that the client registered
+	company.Company          // zero until an operator's tenant is known
+	session         *session.Session
+	choices         []page.Choice       // tenants to choose from
+	granted         []string            // the scopes that a code would get now
+	agents          string              // what the tenant lets agents do now, if the request is for the MCP server
+	agreed          bool                // an earlier consent permits all granted scopes at these resources
+	own             string              // whose application the pages say it is: ofCompany, ofPlatform, or "" for somebody else's
+	trusted         bool                // the company or the platform trusts the client (see trust)
+	silently        bool                // the trust takes the place of a consent
+	terms           *customer.Agreement // what a rider must agree to first; nil for nothing
+	epoch           int64               // the grant's epoch when the consent was read
+	since           string              // the actor's attribute since at that time
 
 	// ofPage is the name of the page of this service, /docs or /console/, that alone
 	// can receive the code; "" if others can.
@@ -50,40 +51,40 @@ type authorization struct {
 type requests struct {
 	clients   *clients.Registry
 	keys      *signing.Keys
-	companies companies
+	companies company.Companies
 }
 
 // open parses the request and determines its client, audience and tenant. The
-// error is a *pageError, a *redirectError, a *companyError, a
+// error is a *protocol.PageError, a *redirectError, a *company.UnknownError, a
 // *clients.DocumentError, a throttle's 429, or an internal error.
 func (q *requests) open(r *http.Request) (*authorization, error) {
 	ctx := r.Context()
-	request, err := parseRequest(r.URL.RawQuery)
+	asked, err := request.Parse(r.URL.RawQuery)
 	if err != nil {
 		return nil, err
 	}
-	a := &authorization{authRequest: request}
-	if a.client, err = q.clients.Find(ctx, a.clientID); errors.Is(err, clients.ErrUnknown) {
-		return nil, badRequest("client", "client_id is not known")
+	a := &authorization{Request: asked}
+	if a.client, err = q.clients.Find(ctx, a.ClientID); errors.Is(err, clients.ErrUnknown) {
+		return nil, protocol.RefuseOnPage("client", "client_id is not known")
 	} else if err != nil {
 		return nil, err
 	}
-	if !clients.RedirectAllowed(a.client.RedirectURIs, a.redirectURI) {
-		return nil, badRequest("redirect", "redirect_uri is not registered")
+	if !clients.RedirectAllowed(a.client.RedirectURIs, a.RedirectURI) {
+		return nil, protocol.RefuseOnPage("redirect", "redirect_uri is not registered")
 	}
-	a.recognizePage(q.companies.baseURL)
-	refused := a.read()
+	a.recognizePage(q.companies.BaseURL)
+	refused := a.Read()
 	if refused == nil {
-		refused = a.readResource(q.companies.baseURL)
+		refused = a.ReadResource(q.companies.BaseURL)
 	}
 	if refused == nil {
-		a.audience, a.asked, refused = a.authRequest.audience(a.client)
+		a.audience, a.asked, refused = a.Request.ChooseAudience(a.client)
 	}
-	if refused == nil && a.audience != authz.Dashboard && a.tenantHint == "" && a.asks("none") {
+	if refused == nil && a.audience != authz.Dashboard && a.TenantHint == "" && a.Asks("none") {
 		refused = protocol.Refuse("invalid_request", "tenant_hint is missing: riders and drivers belong to a tenant.")
 	}
-	if refused == nil && a.idTokenHint != "" {
-		if a.hinted, err = q.hintedActor(ctx, a.idTokenHint); errors.Is(err, signing.ErrToken) {
+	if refused == nil && a.IDTokenHint != "" {
+		if a.hinted, err = q.hintedActor(ctx, a.IDTokenHint); errors.Is(err, signing.ErrToken) {
 			refused = protocol.Refuse("login_required", "id_token_hint is not an id_token of this issuer.")
 		} else if err != nil {
 			return nil, err
@@ -92,14 +93,14 @@ func (q *requests) open(r *http.Request) (*authorization, error) {
 	if refused != nil {
 		return nil, &redirectError{a, refused}
 	}
-	if a.tenantHint == "" && a.audience == authz.Dashboard {
+	if a.TenantHint == "" && a.audience == authz.Dashboard {
 		return a, nil
 	}
-	if a.tenantHint != "" {
-		a.company, err = q.companies.bySlug(ctx, a.tenantHint)
+	if a.TenantHint != "" {
+		a.Company, err = q.companies.BySlug(ctx, a.TenantHint)
 	}
-	if a.tenantHint == "" || (err != nil && errors.Is(err, errCompany) && a.query.Has(chosen)) {
-		return nil, &companyError{"authorize", a.query, a.audience}
+	if a.TenantHint == "" || (err != nil && errors.Is(err, company.ErrUnknown) && a.Query.Has(request.CompanyTyped)) {
+		return nil, &company.UnknownError{Action: "authorize", Query: a.Query, Audience: a.audience}
 	}
 	return a, err
 }
@@ -130,42 +131,17 @@ func (q *requests) hintedActor(ctx context.Context, hint string) (string, error)
 	return actor, nil
 }
 
-// name returns a hash of the request. Sessions and forms refer to the request
-// by this name.
-func (a *authRequest) name() string { return ids.Hash(a.query.Encode()) }
-
-// link returns the request's address at path, relative to the pages of this
-// package.
-func (a *authRequest) link(path string) string { return path + "?" + a.query.Encode() }
-
-// another returns the address of the same request, changed so that the person
-// must sign in again and may use another account.
-func (a *authRequest) another() string {
-	query := url.Values{}
-	for name, values := range a.query {
-		query[name] = values
-	}
-	prompt := []string{"login"}
-	if a.asks("consent") {
-		prompt = append(prompt, "consent")
-	}
-	query.Set("prompt", strings.Join(prompt, " "))
-	query.Del("login_hint")
-	query.Del("id_token_hint")
-	return "authorize?" + query.Encode()
-}
-
 // otherCompany returns the address at which the person can choose another
 // company. It returns "" if the person had no choice: the client named the
 // company, or the operator belongs to only one.
 func (a *authorization) otherCompany() string {
 	switch {
 	case len(a.choices) > 1:
-		return a.link("tenant")
-	case a.query.Has(chosen):
-		query := maps.Clone(a.query)
+		return a.Link("tenant")
+	case a.Query.Has(request.CompanyTyped):
+		query := maps.Clone(a.Query)
 		query.Del("tenant_hint")
-		query.Del(chosen)
+		query.Del(request.CompanyTyped)
 		return "authorize?" + query.Encode()
 	}
 	return ""
@@ -173,7 +149,7 @@ func (a *authorization) otherCompany() string {
 
 // frame returns the frame of the authorization's pages.
 func (a *authorization) frame() page.Frame {
-	return page.Frame{Brand: a.brand, FormTo: formTo(a.client, a.redirectURI)}
+	return page.Frame{Brand: a.Brand, FormTo: formTo(a.client, a.RedirectURI)}
 }
 
 // redirectInterceptable reports whether another application on the device could
@@ -181,13 +157,13 @@ func (a *authorization) frame() page.Frame {
 // 8.6). An IP address on loopback counts only for a document's client, because
 // anybody may use a client_id that is published at an address.
 func (a *authorization) redirectInterceptable() bool {
-	return a.client.Public() && !strings.HasPrefix(a.redirectURI, "https://") &&
-		(a.client.Host() != "" || !clients.LoopbackIP(a.redirectURI))
+	return a.client.Public() && !strings.HasPrefix(a.RedirectURI, "https://") &&
+		(a.client.Host() != "" || !clients.LoopbackIP(a.RedirectURI))
 }
 
 // cameByForm reports whether one of the server's forms led to this request.
 // Browsers then apply the form's policy to the response.
 func (a *authorization) cameByForm(r *http.Request, n *session.Session) bool {
-	return r.Method == http.MethodPost || a.query.Has(chosen) ||
-		(n != nil && (n.Fresh == a.name() || n.Picks[a.name()] != ""))
+	return r.Method == http.MethodPost || a.Query.Has(request.CompanyTyped) ||
+		(n != nil && (n.Fresh == a.Name() || n.Picks[a.Name()] != ""))
 }

@@ -14,7 +14,9 @@ import (
 	"svc/pkg/data/table"
 	"svc/pkg/domain/page"
 	"svc/pkg/oauth/clients"
+	"svc/pkg/oauth/company"
 	"svc/pkg/oauth/protocol"
+	"svc/pkg/oauth/request"
 	"svc/pkg/oauth/session"
 	"svc/pkg/oauth/tokens"
 )
@@ -67,10 +69,10 @@ func (p *authorizePage) serve(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if a.query.Has(chosen) && a.tenant.ID != "" {
-		p.sessions.RememberCompany(w, a.tenant.Slug)
+	if a.Query.Has(request.CompanyTyped) && a.Tenant.ID != "" {
+		p.sessions.RememberCompany(w, a.Tenant.Slug)
 	}
-	base, err := p.requests.companies.signInBase(r, a.audience, a.tenant)
+	base, err := p.requests.companies.SignInBase(r, a.audience, a.Tenant)
 	if err != nil {
 		return err
 	}
@@ -82,22 +84,22 @@ func (p *authorizePage) serve(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	switch {
-	case next >= stepConsent && a.terms != nil && !a.asks("none"):
+	case next >= stepConsent && a.terms != nil && !a.Asks("none"):
 		return p.terms.show(w, r, a, "", http.StatusOK)
 	case next == stepIssue && a.silently:
 		return p.issue(w, r, a, ids.Secret(), p.consent.consents.add)
 	case next == stepIssue:
 		return p.issue(w, r, a, ids.Secret(), p.mustStand)
 	}
-	if a.asks("none") {
+	if a.Asks("none") {
 		return &redirectError{a, promptless[next]}
 	}
 	switch next {
 	case stepSignIn:
-		if a.asks("create") && p.signIn.mails && maySignUp(a.audience, a.tenant) {
-			return redirect(w, http.StatusFound, a.link("signup"))
+		if a.Asks("create") && p.signIn.mails && maySignUp(a.audience, a.Tenant) {
+			return redirect(w, http.StatusFound, a.Link("signup"))
 		}
-		return p.signIn.show(w, r, a, page.SignIn{Email: a.loginHint}, http.StatusOK)
+		return p.signIn.show(w, r, a, page.SignIn{Email: a.LoginHint}, http.StatusOK)
 	case stepPick:
 		return p.picker.show(w, r, a)
 	default:
@@ -113,7 +115,7 @@ func authorizeByGet(w http.ResponseWriter, r *http.Request) error {
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return badRequest("request", "the query is malformed")
+		return protocol.RefuseOnPage("request", "the query is malformed")
 	}
 	for name, values := range posted {
 		query[name] = append(query[name], values...)
@@ -126,7 +128,7 @@ func authorizeByGet(w http.ResponseWriter, r *http.Request) error {
 type decisions struct {
 	*pages
 	db        *table.DB
-	companies companies
+	companies company.Companies
 	clients   *clients.Registry
 	tokens    *tokens.Issuer
 	now       func() time.Time
@@ -155,20 +157,20 @@ func (d *decisions) proceed(r *http.Request, a *authorization) (step, error) {
 		// A response must not be about anybody but the hinted person (OpenID
 		// Connect Core section 3.1.2.2), even if somebody else has just signed
 		// in.
-		if n.FreshFor(a.name(), d.now()) {
+		if n.FreshFor(a.Name(), d.now()) {
 			return 0, &redirectError{a, protocol.Refuse("login_required",
 				"The signed-in person is not the one that id_token_hint names.")}
 		}
 		return stepSignIn, nil
 	}
 	a.session = n
-	if a.tenant.ID == "" {
+	if a.Tenant.ID == "" {
 		if picked, err := d.pick(ctx, a); err != nil || !picked {
 			return stepPick, err
 		}
 	}
 	next, err := d.weigh(ctx, a)
-	if next == stepIssue && a.hintsOther(n) && a.asks("none") {
+	if next == stepIssue && a.hintsOther(n) && a.Asks("none") {
 		return stepSignIn, err
 	}
 	return next, err
@@ -177,7 +179,7 @@ func (d *decisions) proceed(r *http.Request, a *authorization) (step, error) {
 // hintsOther reports whether login_hint names another account than the
 // session's. A login_hint that is no mail address names no account.
 func (a *authorization) hintsOther(n *session.Session) bool {
-	return email.Valid(a.loginHint) && email.Fold(a.loginHint) != email.Fold(n.Email)
+	return email.Valid(a.LoginHint) && email.Fold(a.LoginHint) != email.Fold(n.Email)
 }
 
 // pick determines the tenant of an operator who named none: the only
@@ -191,14 +193,14 @@ func (d *decisions) pick(ctx context.Context, a *authorization) (bool, error) {
 	chosen := ""
 	for _, m := range all {
 		a.choices = append(a.choices, page.Choice{Slug: m.Slug, Name: m.Name})
-		if len(all) == 1 || a.session.Picks[a.name()] == m.TenantID {
+		if len(all) == 1 || a.session.Picks[a.Name()] == m.TenantID {
 			chosen = m.TenantID
 		}
 	}
 	if chosen == "" {
 		return false, nil
 	}
-	a.company, err = d.companies.byID(ctx, chosen)
+	a.Company, err = d.companies.ByID(ctx, chosen)
 	return err == nil, err
 }
 
@@ -207,23 +209,23 @@ func (d *decisions) pick(ctx context.Context, a *authorization) (bool, error) {
 // is issued (see proceed). Otherwise any client could learn by the error who is
 // signed in.
 func (d *decisions) suits(a *authorization, n *session.Session) bool {
-	if n.Audience != a.audience || (n.TenantID != "" && n.TenantID != a.tenant.ID) {
+	if n.Audience != a.audience || (n.TenantID != "" && n.TenantID != a.Tenant.ID) {
 		return false
 	}
-	if n.FreshFor(a.name(), d.now()) {
+	if n.FreshFor(a.Name(), d.now()) {
 		return true
 	}
-	if a.asks("login") || a.asks("select_account") || a.asks("create") || a.hintsOther(n) && !a.asks("none") {
+	if a.Asks("login") || a.Asks("select_account") || a.Asks("create") || a.hintsOther(n) && !a.Asks("none") {
 		return false
 	}
-	return !a.hasMaxAge || !d.now().After(n.AuthTime.Add(a.maxAge))
+	return !a.HasMaxAge || !d.now().After(n.AuthTime.Add(a.MaxAge))
 }
 
 // weigh reads what the person may grant now and has consented to before, and
 // returns the next step. If the membership, record or tenant is gone or
 // disabled, the person must sign in again.
 func (d *decisions) weigh(ctx context.Context, a *authorization) (step, error) {
-	t := d.db.Tenant(a.tenant.ID)
+	t := d.db.Tenant(a.Tenant.ID)
 	var actor, flags, consent, grant table.Item
 	var reads table.BatchGet
 	reads.Add(t.Handle, authz.ActorKey(t, a.audience, a.session.Actor), &actor)
@@ -243,19 +245,19 @@ func (d *decisions) weigh(ctx context.Context, a *authorization) (step, error) {
 	}
 	a.granted = authz.Grantable(a.audience, a.asked, authz.Have{Permissions: actor.Strings("permissions"),
 		Taxi: flags.Flag(authz.Taxi), Delivery: flags.Flag(authz.Delivery)})
-	if a.actsAs != "" { // an agent can do nothing with the other scopes
-		a.granted, _ = splitOffered(a.granted)
+	if a.ActsAs != "" { // an agent can do nothing with the other scopes
+		a.granted, _ = protocol.SplitOffered(a.granted)
 	}
 	if len(a.granted) == 0 {
 		return 0, &redirectError{a, protocol.Refuse("invalid_scope", "The person may have none of the requested scopes now.")}
 	}
 	a.since = actor.Text("since")
-	if a.actsAs != "" {
+	if a.ActsAs != "" {
 		a.agents = authz.AgentMode(flags)
 		a.agentsThen = authz.AgentMode(consent)
 	}
 	a.agreed = a.agrees(consent, actor)
-	if a.agreed && !a.asks("consent") && !a.redirectInterceptable() {
+	if a.agreed && !a.Asks("consent") && !a.redirectInterceptable() {
 		return stepIssue, nil
 	}
 	if err := d.owner(ctx, a); err != nil {
@@ -280,7 +282,7 @@ type condition func(context.Context, *authorization) (func(*table.Tx), error)
 
 // mustStand is the condition that the consent still exists.
 func (d *decisions) mustStand(_ context.Context, a *authorization) (func(*table.Tx), error) {
-	t := d.db.Tenant(a.tenant.ID)
+	t := d.db.Tenant(a.Tenant.ID)
 	return func(tx *table.Tx) {
 		tx.Covers(t.Handle).Check(consentKey(t, a.client.ID, a.session.Actor)).
 			If("attribute_exists(pk)").Else(errConsentEnded)
@@ -293,7 +295,7 @@ func (d *decisions) mustStand(_ context.Context, a *authorization) (func(*table.
 func (d *decisions) issue(w http.ResponseWriter, r *http.Request, a *authorization, code string,
 	consent condition) error {
 	if _, err := d.clients.Keep(r.Context(), a.client); errors.Is(err, clients.ErrUnknown) {
-		return badRequest("client", "client_id is not known")
+		return protocol.RefuseOnPage("client", "client_id is not known")
 	} else if err != nil {
 		return err
 	}
@@ -303,14 +305,14 @@ func (d *decisions) issue(w http.ResponseWriter, r *http.Request, a *authorizati
 			return err
 		}
 		return d.tokens.IssueCode(ctx, code, tokens.AuthorizationCode{
-			ClientID: a.client.ID, RedirectURI: a.redirectURI, Challenge: a.challenge, TenantID: a.tenant.ID,
+			ClientID: a.client.ID, RedirectURI: a.RedirectURI, Challenge: a.Challenge, TenantID: a.Tenant.ID,
 			Audience: a.audience,
-			Actor:    a.session.Actor, Scopes: a.granted, Nonce: a.nonce, AuthTime: a.session.AuthTime, Resource: a.resource,
+			Actor:    a.session.Actor, Scopes: a.granted, Nonce: a.Nonce, AuthTime: a.session.AuthTime, Resource: a.Resource,
 			Session: a.session.Hash(), Epoch: a.epoch, Since: a.since, Agents: a.agentsThen,
 		}, require)
 	})
 	if errors.Is(err, errConsentEnded) || errors.Is(err, tokens.ErrRedeemed) {
-		return redirect(w, http.StatusSeeOther, a.link("authorize"))
+		return redirect(w, http.StatusSeeOther, a.Link("authorize"))
 	}
 	if err != nil {
 		return err
@@ -327,13 +329,13 @@ func (d *decisions) issue(w http.ResponseWriter, r *http.Request, a *authorizati
 // tenant.
 func (d *decisions) forget(ctx context.Context, a *authorization) error {
 	n := a.session
-	if n.Fresh != a.name() && n.Picks[a.name()] == "" {
+	if n.Fresh != a.Name() && n.Picks[a.Name()] == "" {
 		return nil
 	}
 	return d.sessions.Change(ctx, n, func(n *session.Session) {
-		if n.Fresh == a.name() {
+		if n.Fresh == a.Name() {
 			n.Fresh = ""
 		}
-		delete(n.Picks, a.name())
+		delete(n.Picks, a.Name())
 	})
 }

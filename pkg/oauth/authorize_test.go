@@ -11,7 +11,7 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/local/testkit"
-	"svc/pkg/oauth"
+	"svc/pkg/oauth/link"
 )
 
 // authorizeFault is an authorization request and its expected result.
@@ -258,7 +258,7 @@ func TestBrokenTable(t *testing.T) {
 	t.Parallel()
 	f, _ := newFixtureWithMail(t)
 	c, b := f.storeClient(nil), f.newBrowser()
-	link, err := oauth.NewLink(t.Context(), f.db, baseURL, authz.Dashboard, "", "bob@metro.example", f.now())
+	link, err := link.New(t.Context(), f.db, baseURL, authz.Dashboard, "", "bob@metro.example", f.now())
 	testkit.Must(t, err)
 	const words = "another battery staple"
 	signIn, reset := b.authorize(authorization(c)), b.get(link)

@@ -3,7 +3,6 @@ package oauth
 import (
 	_ "embed" // for the list of scopes
 	"net/http"
-	"slices"
 	"strings"
 
 	"svc/pkg/base/ids"
@@ -13,28 +12,6 @@ import (
 )
 
 const consentForm = "consent"
-
-// offeredList has the scopes that an operation of the service needs. This
-// package does not import the rows of the API. Therefore `make golden` writes
-// the list from these rows.
-//
-//go:embed offered_scopes.txt
-var offeredList string
-
-var offered = strings.Fields(offeredList)
-
-// splitOffered returns the scopes that an operation needs, and the others. A
-// client can do nothing with the others until such an operation exists.
-func splitOffered(scopes []string) (now, later []string) {
-	for _, scope := range scopes {
-		if slices.Contains(offered, scope) {
-			now = append(now, scope)
-		} else {
-			later = append(later, scope)
-		}
-	}
-	return now, later
-}
 
 // consentPage asks whether a client may act for the person.
 type consentPage struct {
@@ -46,18 +23,18 @@ type consentPage struct {
 // shown identifies what a consent page showed. Its form consents to exactly
 // that.
 func (a *authorization) shown() string {
-	return strings.Join([]string{a.name(), a.tenant.ID, a.own, strings.Join(a.granted, " "),
-		a.resource, a.agents}, "\n")
+	return strings.Join([]string{a.Name(), a.Tenant.ID, a.own, strings.Join(a.granted, " "),
+		a.Resource, a.agents}, "\n")
 }
 
 func (p *consentPage) show(w http.ResponseWriter, r *http.Request, a *authorization) error {
-	host, local := clients.RedirectTarget(a.redirectURI)
-	scopes, later := splitOffered(a.granted)
+	host, local := clients.RedirectTarget(a.RedirectURI)
+	scopes, later := protocol.SplitOffered(a.granted)
 	return p.pages.show(w, r, http.StatusOK, a.frame(), page.Consent{
-		Action: a.link("consent"), CSRF: a.consentToken(ids.Secret()), Client: a.client.Name, Own: a.own,
+		Action: a.Link("consent"), CSRF: a.consentToken(ids.Secret()), Client: a.client.Name, Own: a.own,
 		Host: host, Local: local, Site: a.client.Host(),
-		Account: a.session.Email, Tenant: a.tenant.Name, Scopes: scopes, Later: later, Agents: a.agents,
-		Policy: a.client.PolicyURI, Terms: a.client.TermsURI, Switch: a.another(), Company: a.otherCompany(),
+		Account: a.session.Email, Tenant: a.Tenant.Name, Scopes: scopes, Later: later, Agents: a.agents,
+		Policy: a.client.PolicyURI, Terms: a.client.TermsURI, Switch: a.SwitchAccount(), Company: a.otherCompany(),
 		Apps: inSameLanguage(r, "apps", nil),
 	})
 }
@@ -84,7 +61,7 @@ func (p *consentPage) post(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if next < stepConsent || a.terms != nil || !a.agreedOnce(form.Get("csrf")) {
-		return redirect(w, http.StatusSeeOther, a.link("authorize"))
+		return redirect(w, http.StatusSeeOther, a.Link("authorize"))
 	}
 	if form.Get("decision") != "allow" {
 		if err := p.forget(r.Context(), a); err != nil {

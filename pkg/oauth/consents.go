@@ -16,6 +16,7 @@ import (
 	"svc/pkg/data/table"
 	"svc/pkg/domain/page"
 	"svc/pkg/domain/person"
+	"svc/pkg/oauth/protocol"
 	"svc/pkg/oauth/session"
 	"svc/pkg/oauth/tokens"
 )
@@ -70,7 +71,7 @@ func pairs(resources, scopes []string) []string {
 // wanted returns what a consent to the request must permit: the granted scopes
 // at each requested resource.
 func (a *authorization) wanted() []string {
-	return pairs(strings.Fields(cmp.Or(a.resource, authz.API)), a.granted)
+	return pairs(strings.Fields(cmp.Or(a.Resource, authz.API)), a.granted)
 }
 
 // agrees reports whether a consent permits the granted scopes at every resource
@@ -104,7 +105,7 @@ func (c consents) add(ctx context.Context, a *authorization) (func(*table.Tx), e
 }
 
 func (c consents) put(ctx context.Context, a *authorization, given []string) (func(*table.Tx), error) {
-	t := c.db.Tenant(a.tenant.ID)
+	t := c.db.Tenant(a.Tenant.ID)
 	key := consentKey(t, a.client.ID, a.session.Actor)
 	was, err := t.Get(ctx, key)
 	if err != nil {
@@ -211,7 +212,7 @@ func (c consents) in(ctx context.Context, n *session.Session, tenantID string) (
 		slices.Sort(scopes)
 		day, _, _ := strings.Cut(doc.Allowed, "T")
 		grant := page.Grant{Tenant: tenantID, Company: flags.Text("name"), Allowed: day}
-		grant.Scopes, grant.Later = splitOffered(scopes)
+		grant.Scopes, grant.Later = protocol.SplitOffered(scopes)
 		out = append(out, consent{doc, grant})
 	}
 	return out, nil

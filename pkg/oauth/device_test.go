@@ -17,6 +17,7 @@ import (
 	"svc/pkg/domain/person"
 	"svc/pkg/local/testkit"
 	"svc/pkg/oauth"
+	"svc/pkg/oauth/link"
 	"svc/pkg/oauth/session"
 )
 
@@ -365,7 +366,7 @@ func TestPasswordLinkKnowsTheBrowser(t *testing.T) {
 		f.trySignIn(f.newBrowser(), c, "ana@metro.example", "wrong", "198.51.100.1")
 	}
 	f.advance(time.Second)
-	link, err := oauth.NewLink(context.Background(), f.db, baseURL, authz.Dashboard, "", "ana@metro.example", f.now())
+	link, err := link.New(context.Background(), f.db, baseURL, authz.Dashboard, "", "ana@metro.example", f.now())
 	testkit.Must(t, err)
 	const words = "another battery staple"
 	if s := fresh.post(fresh.get(link), "password", words, "again", words); s.status != http.StatusOK {

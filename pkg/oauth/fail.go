@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"svc/pkg/edge/gateway"
+	"svc/pkg/oauth/discovery"
 	"svc/pkg/oauth/protocol"
 )
 
@@ -53,8 +54,8 @@ func (s *Server) logged(next http.Handler) http.Handler {
 		switch {
 		case s.routes[r.URL.Path] != nil && !strings.Contains(r.URL.Path, "{"):
 			route = r.URL.Path
-		case strings.HasPrefix(r.URL.Path, resourceDocument):
-			route = resourceDocument
+		case strings.HasPrefix(r.URL.Path, discovery.ResourcePath):
+			route = discovery.ResourcePath
 		case s.match(r) != nil:
 			route = "/oauth/register/{client_id}"
 		}

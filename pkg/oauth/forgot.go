@@ -11,6 +11,8 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/access/login"
 	"svc/pkg/domain/page"
+	"svc/pkg/oauth/company"
+	"svc/pkg/oauth/link"
 	"svc/pkg/oauth/protocol"
 	"svc/pkg/oauth/session"
 	"svc/pkg/oauth/throttle"
@@ -36,7 +38,7 @@ type forgotPage struct {
 	name string // forgotForm or signUpForm: of the path and of the form
 	*pages
 	*requests
-	links    *links
+	links    *link.Store
 	throttle *throttle.Throttle
 	limit    int    // requests per network address and hour
 	mail     Mailer // nil if the server cannot mail
@@ -46,37 +48,37 @@ type forgotPage struct {
 
 // open determines whose account a request for a link is about. A person who
 // comes from the sign-in page of an authorization keeps its query, which leads
-// back. The error is a *pageError if the server cannot mail, or if nobody of this
+// back. The error is a *protocol.PageError if the server cannot mail, or if nobody of this
 // audience and company may sign up. A sign-up without an audience is a rider's.
-func (p *forgotPage) open(r *http.Request) (own, error) {
+func (p *forgotPage) open(r *http.Request) (company.Own, error) {
 	if p.mail == nil {
-		return own{}, &pageError{status: http.StatusNotFound, kind: "request", detail: "no mailer is configured",
-			signIn: ownLink(r)}
+		return company.Own{}, &protocol.PageError{Status: http.StatusNotFound, Kind: "request", Detail: "no mailer is configured",
+			SignIn: company.AppsLink(r)}
 	}
-	if p.signsUp() && isOwn(r) && !r.URL.Query().Has("audience") {
+	if p.signsUp() && company.IsOwn(r) && !r.URL.Query().Has("audience") {
 		query := r.URL.Query()
 		query.Set("audience", string(authz.Rider))
 		r = r.Clone(r.Context())
 		r.URL.RawQuery = query.Encode()
 	}
 	o, err := p.openAny(r)
-	if err == nil && p.signsUp() && !maySignUp(o.audience, o.tenant) {
-		return own{}, &pageError{status: http.StatusNotFound, kind: "missing",
-			detail: "only riders can sign up (audience=rider), and only where the company allows it (svc tenant set SLUG " +
+	if err == nil && p.signsUp() && !maySignUp(o.Audience, o.Tenant) {
+		return company.Own{}, &protocol.PageError{Status: http.StatusNotFound, Kind: "missing",
+			Detail: "only riders can sign up (audience=rider), and only where the company allows it (svc tenant set SLUG " +
 				"--rider-sign-up open)"}
 	}
 	return o, err
 }
 
-func (p *forgotPage) openAny(r *http.Request) (own, error) {
-	if isOwn(r) {
-		return p.companies.openOwn(r)
+func (p *forgotPage) openAny(r *http.Request) (company.Own, error) {
+	if company.IsOwn(r) {
+		return p.companies.OpenOwn(r)
 	}
 	a, err := p.requests.open(r)
 	if err != nil {
-		return own{}, err
+		return company.Own{}, err
 	}
-	return own{a.audience, a.company, a.query}, nil
+	return company.Own{Audience: a.audience, Company: a.Company, Query: a.Query}, nil
 }
 
 func (p *forgotPage) signsUp() bool { return p.name == signUpForm }
@@ -88,27 +90,27 @@ func (p *forgotPage) get(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	base, err := p.companies.signInBase(r, o.audience, o.tenant)
+	base, err := p.companies.SignInBase(r, o.Audience, o.Tenant)
 	if err != nil {
 		return err
 	}
 	if base != "" {
-		return p.lead(w, r, page.Frame{Brand: o.brand}, base+"/oauth/"+p.name+"?"+o.query.Encode())
+		return p.lead(w, r, page.Frame{Brand: o.Brand}, base+"/oauth/"+p.name+"?"+o.Query.Encode())
 	}
 	var c page.Forgot
 	if p.signsUp() {
-		c.Email = o.query.Get("login_hint")
+		c.Email = o.Query.Get("login_hint")
 	}
 	return p.ask(w, r, o, c, http.StatusOK)
 }
 
-func (p *forgotPage) ask(w http.ResponseWriter, r *http.Request, o own, c page.Forgot, status int) error {
-	c.Action, c.CSRF = p.name+"?"+o.query.Encode(), p.sessions.FormToken(w, r, p.name, o.query.Encode())
-	c.Rider, c.Driver = o.audience == authz.Rider, o.audience == authz.Driver
+func (p *forgotPage) ask(w http.ResponseWriter, r *http.Request, o company.Own, c page.Forgot, status int) error {
+	c.Action, c.CSRF = p.name+"?"+o.Query.Encode(), p.sessions.FormToken(w, r, p.name, o.Query.Encode())
+	c.Rider, c.Driver = o.Audience == authz.Rider, o.Audience == authz.Driver
 	if c.SignUp = p.signsUp(); c.SignUp {
-		c.SignIn = signInLink(r, o.query)
+		c.SignIn = signInLink(r, o.Query)
 	}
-	return p.show(w, r, status, page.Frame{Brand: o.brand}, c)
+	return p.show(w, r, status, page.Frame{Brand: o.Brand}, c)
 }
 
 // post serves POST /oauth/forgot and POST /oauth/signup: it mails a one-time link to
@@ -123,15 +125,15 @@ func (p *forgotPage) post(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	base, err := p.companies.signInBase(r, o.audience, o.tenant)
+	base, err := p.companies.SignInBase(r, o.Audience, o.Tenant)
 	if err != nil {
 		return err
 	}
 	if base == "" && !p.sessions.HasForm(r) {
 		return p.ask(w, r, o, page.Forgot{Email: form.Get("email"), Problem: noCookies}, http.StatusBadRequest)
 	}
-	if base != "" || !p.sessions.FormValid(r, p.name, o.query.Encode(), form.Get("csrf")) {
-		return redirect(w, http.StatusSeeOther, p.name+"?"+o.query.Encode())
+	if base != "" || !p.sessions.FormValid(r, p.name, o.Query.Encode(), form.Get("csrf")) {
+		return redirect(w, http.StatusSeeOther, p.name+"?"+o.Query.Encode())
 	}
 	err = p.throttle.Count(r.Context(), throttle.Counter{Kind: "forgot-address", Key: p.throttle.Address(r.Context()),
 		Limit: p.limit, Window: time.Hour})
@@ -153,11 +155,11 @@ func (p *forgotPage) post(w http.ResponseWriter, r *http.Request) error {
 	case <-enough:
 	case <-r.Context().Done():
 	}
-	return p.show(w, r, http.StatusOK, page.Frame{Brand: o.brand}, page.Mailed{Action: p.name + "?" + o.query.Encode(),
-		CSRF: form.Get("csrf"), Email: form.Get("email"), SignIn: signInLink(r, o.query), SignUp: p.signsUp()})
+	return p.show(w, r, http.StatusOK, page.Frame{Brand: o.Brand}, page.Mailed{Action: p.name + "?" + o.Query.Encode(),
+		CSRF: form.Get("csrf"), Email: form.Get("email"), SignIn: signInLink(r, o.Query), SignUp: p.signsUp()})
 }
 
-func (p *forgotPage) send(ctx context.Context, o own, lang page.Lang, form url.Values) error {
+func (p *forgotPage) send(ctx context.Context, o company.Own, lang page.Lang, form url.Values) error {
 	if p.signsUp() {
 		return p.mailSignUp(ctx, o, lang, form)
 	}
@@ -167,7 +169,7 @@ func (p *forgotPage) send(ctx context.Context, o own, lang page.Lang, form url.V
 // signInLink returns the address of the sign-in page that a page about an account
 // leads back to. A request for a new account becomes one for a sign-in.
 func signInLink(r *http.Request, query url.Values) string {
-	if isOwn(r) {
+	if company.IsOwn(r) {
 		return "apps?" + query.Encode()
 	}
 	query = maps.Clone(query)
@@ -182,8 +184,8 @@ func signInLink(r *http.Request, query url.Values) string {
 // somebody else's mailbox. mailLink does nothing if the account does not exist,
 // is disabled, or has no stored address, or if there were linksAnAccount
 // requests for this account in the current hour.
-func (p *forgotPage) mailLink(ctx context.Context, o own, lang page.Lang, address string) error {
-	account := session.AccountKey(o.audience, o.tenant.ID, address)
+func (p *forgotPage) mailLink(ctx context.Context, o company.Own, lang page.Lang, address string) error {
+	account := session.AccountKey(o.Audience, o.Tenant.ID, address)
 	err := p.throttle.Count(ctx, throttle.Counter{Kind: "forgot", Key: account, Limit: linksAnAccount, Window: time.Hour})
 	if _, refused := throttle.Refused(err); refused {
 		return nil
@@ -191,20 +193,20 @@ func (p *forgotPage) mailLink(ctx context.Context, o own, lang page.Lang, addres
 	if err != nil {
 		return err
 	}
-	l, err := p.sessions.Login(ctx, o.audience, o.tenant.ID, address)
+	l, err := p.sessions.Login(ctx, o.Audience, o.Tenant.ID, address)
 	if err != nil || l.Actor == "" || l.Disabled {
 		return err
 	}
-	to, err := p.sessions.Mailbox(ctx, o.audience, o.tenant.ID, l.Actor)
+	to, err := p.sessions.Mailbox(ctx, o.Audience, o.Tenant.ID, l.Actor)
 	if err != nil || to == "" {
 		return err
 	}
 	base, company := p.sender(o)
-	hints := login.LinkHints(o.audience, o.tenant.Slug)
+	hints := login.LinkHints(o.Audience, o.Tenant.Slug)
 	hints.Set("ui_locales", string(lang))
-	link, err := p.links.create(ctx, base, hints, login.Link{Audience: o.audience,
-		TenantID: session.TenantOf(o.audience, o.tenant.ID), Actor: l.Actor, Email: to, Since: l.Since},
-		p.links.now().Add(MailedLinkLife))
+	link, err := p.links.Create(ctx, base, hints, login.Link{Audience: o.Audience,
+		TenantID: session.TenantOf(o.Audience, o.Tenant.ID), Actor: l.Actor, Email: to, Since: l.Since},
+		p.links.Now().Add(MailedLinkLife))
 	if err != nil {
 		return err
 	}
@@ -218,12 +220,12 @@ func (p *forgotPage) mailLink(ctx context.Context, o own, lang page.Lang, addres
 // sender returns the address at which a mailed link begins, and the company's name.
 // An operator's account belongs to no tenant, so the mail must not use a tenant's
 // name, and the link must not use its domain.
-func (p *forgotPage) sender(o own) (base, company string) {
+func (p *forgotPage) sender(o company.Own) (base, company string) {
 	switch {
-	case o.audience == authz.Dashboard:
+	case o.Audience == authz.Dashboard:
 		return p.baseURL, ""
-	case o.tenant.CustomDomain != "":
-		return "https://" + o.tenant.CustomDomain, o.brand.Name
+	case o.Tenant.CustomDomain != "":
+		return "https://" + o.Tenant.CustomDomain, o.Brand.Name
 	}
-	return p.baseURL, o.brand.Name
+	return p.baseURL, o.Brand.Name
 }

@@ -13,6 +13,7 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/local/testkit"
 	"svc/pkg/oauth"
+	"svc/pkg/oauth/link"
 )
 
 var inputName = regexp.MustCompile(`<(?:input|button)[^>]* name="([a-z_]+)"(?:[^>]* value="([^"]*)")?`)
@@ -68,7 +69,7 @@ var formPages = []formPage{
 		return b.get("/oauth/forgot?audience=dashboard")
 	}},
 	{"new password", http.MethodPost, func(t *testing.T, f *fixture, b *browser, _ client) response {
-		link, err := oauth.NewLink(t.Context(), f.db, baseURL, authz.Dashboard, "", "ana@metro.example", f.now())
+		link, err := link.New(t.Context(), f.db, baseURL, authz.Dashboard, "", "ana@metro.example", f.now())
 		testkit.Must(t, err)
 		return b.get(link)
 	}},

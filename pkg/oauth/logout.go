@@ -11,6 +11,9 @@ import (
 	"svc/pkg/access/signing"
 	"svc/pkg/domain/page"
 	"svc/pkg/oauth/clients"
+	"svc/pkg/oauth/company"
+	"svc/pkg/oauth/protocol"
+	"svc/pkg/oauth/request"
 	"svc/pkg/oauth/session"
 )
 
@@ -29,15 +32,15 @@ type logoutPage struct {
 	*pages
 	keys      *signing.Keys
 	clients   *clients.Registry
-	companies companies
+	companies company.Companies
 }
 
 // get serves GET /oauth/logout. If id_token_hint names the signed-in person,
 // the session ends at once. If it does not, a page asks the person first. If
 // nobody is signed in, there is nothing to ask.
 func (p *logoutPage) get(w http.ResponseWriter, r *http.Request) error {
-	if len(r.URL.RawQuery) > longestQuery {
-		return errLongQuery
+	if len(r.URL.RawQuery) > request.LongestQuery {
+		return request.ErrLongQuery
 	}
 	q, err := p.open(r, r.URL.Query())
 	if err != nil {
@@ -50,7 +53,7 @@ func (p *logoutPage) get(w http.ResponseWriter, r *http.Request) error {
 	if n == nil || q.actor == n.Actor {
 		return p.signOut(w, r, q, n, n != nil)
 	}
-	frame, err := p.companies.frame(r.Context(), n.TenantID)
+	frame, err := p.companies.Frame(r.Context(), n.TenantID)
 	if err != nil {
 		return err
 	}
@@ -89,7 +92,7 @@ func (p *logoutPage) open(r *http.Request, in url.Values) (logoutRequest, error)
 	ctx, q := r.Context(), logoutRequest{params: url.Values{}}
 	for _, name := range []string{"id_token_hint", "client_id", "post_logout_redirect_uri", "state", "ui_locales"} {
 		if len(in[name]) > 1 {
-			return q, badRequest("request", name+" is repeated")
+			return q, protocol.RefuseOnPage("request", name+" is repeated")
 		}
 		if value := in.Get(name); value != "" {
 			q.params.Set(name, value)
@@ -99,11 +102,11 @@ func (p *logoutPage) open(r *http.Request, in url.Values) (logoutRequest, error)
 	if hint := q.params.Get("id_token_hint"); hint != "" {
 		claims, err := p.keys.VerifyID(ctx, hint)
 		if err != nil {
-			return q, badRequest("request", "id_token_hint is not an id_token of this issuer")
+			return q, protocol.RefuseOnPage("request", "id_token_hint is not an id_token of this issuer")
 		}
 		audience, _ := claims["aud"].(string)
 		if clientID != "" && clientID != audience {
-			return q, badRequest("request", "id_token_hint was issued to another client than client_id")
+			return q, protocol.RefuseOnPage("request", "id_token_hint was issued to another client than client_id")
 		}
 		clientID = audience
 		q.actor, _ = claims["sub"].(string)
@@ -114,13 +117,13 @@ func (p *logoutPage) open(r *http.Request, in url.Values) (logoutRequest, error)
 	}
 	c, err := p.clients.Find(ctx, clientID)
 	if errors.Is(err, clients.ErrUnknown) {
-		return q, badRequest("client", "client_id is not known")
+		return q, protocol.RefuseOnPage("client", "client_id is not known")
 	}
 	if err != nil {
 		return q, err
 	}
 	if !slices.Contains(c.LogoutURIs, to) {
-		return q, badRequest("redirect", "post_logout_redirect_uri is not registered")
+		return q, protocol.RefuseOnPage("redirect", "post_logout_redirect_uri is not registered")
 	}
 	q.to = to
 	return q, nil
@@ -141,7 +144,7 @@ func (p *logoutPage) signOut(w http.ResponseWriter, r *http.Request, q logoutReq
 	}
 	target, err := url.Parse(q.to)
 	if err != nil {
-		return badRequest("redirect", "post_logout_redirect_uri is malformed")
+		return protocol.RefuseOnPage("redirect", "post_logout_redirect_uri is malformed")
 	}
 	if state := q.params.Get("state"); state != "" {
 		query := target.Query()
@@ -163,10 +166,10 @@ func (p *logoutPage) showSignedOut(w http.ResponseWriter, r *http.Request, n *se
 	if n == nil {
 		return p.show(w, r, http.StatusOK, page.Frame{}, c)
 	}
-	at, err := p.companies.byID(r.Context(), n.TenantID)
+	at, err := p.companies.ByID(r.Context(), n.TenantID)
 	if err != nil {
 		return err
 	}
-	c.SignIn = inSameLanguage(r, "apps", login.LinkHints(n.Audience, at.tenant.Slug))
-	return p.show(w, r, http.StatusOK, page.Frame{Brand: at.brand}, c)
+	c.SignIn = inSameLanguage(r, "apps", login.LinkHints(n.Audience, at.Tenant.Slug))
+	return p.show(w, r, http.StatusOK, page.Frame{Brand: at.Brand}, c)
 }

@@ -12,11 +12,14 @@ import (
 	"path"
 	"strings"
 
+	"svc/pkg/access/authz"
 	"svc/pkg/access/password"
 	"svc/pkg/domain/page"
 	"svc/pkg/edge/gateway"
 	"svc/pkg/oauth/clients"
+	"svc/pkg/oauth/company"
 	"svc/pkg/oauth/protocol"
+	"svc/pkg/oauth/request"
 	"svc/pkg/oauth/session"
 )
 
@@ -42,10 +45,10 @@ func (e *redirectError) Unwrap() error { return e.cause }
 // response mode form_post, a page posts them (OAuth 2.0 Form Post Response Mode).
 func (p *pages) answerClient(w http.ResponseWriter, r *http.Request, a *authorization, byForm bool,
 	params url.Values) error {
-	if a.formPost {
-		host, _ := clients.RedirectTarget(a.redirectURI)
+	if a.FormPost {
+		host, _ := clients.RedirectTarget(a.RedirectURI)
 		return p.show(w, r, http.StatusOK, a.frame(), page.FormPost{Host: host, Fields: p.complete(a, params),
-			Action: template.URL(a.redirectURI)}) //nolint:gosec // registered: https or loopback http
+			Action: template.URL(a.RedirectURI)}) //nolint:gosec // registered: https or loopback http
 	}
 	return p.leave(w, r, a.frame(), a.client, p.clientAddress(a, params), byForm)
 }
@@ -71,7 +74,7 @@ func (p *pages) leave(w http.ResponseWriter, r *http.Request, f page.Frame, c cl
 // lead sends the browser to another host by a redirect. After the page that asks
 // for the company, lead instead shows a page that navigates by itself; see leave.
 func (p *pages) lead(w http.ResponseWriter, r *http.Request, f page.Frame, to string) error {
-	if !r.URL.Query().Has(chosen) {
+	if !r.URL.Query().Has(request.CompanyTyped) {
 		return redirect(w, http.StatusFound, to)
 	}
 	w.Header().Set("Refresh", "0;url="+to)
@@ -99,8 +102,8 @@ func formTo(c clients.Client, address string) []string {
 
 // complete adds the state and the issuer to the parameters of a response.
 func (p *pages) complete(a *authorization, params url.Values) url.Values {
-	if a.state != "" {
-		params.Set("state", a.state)
+	if a.State != "" {
+		params.Set("state", a.State)
 	}
 	params.Set("iss", p.baseURL)
 	return params
@@ -108,10 +111,10 @@ func (p *pages) complete(a *authorization, params url.Values) url.Values {
 
 func (p *pages) clientAddress(a *authorization, params url.Values) string {
 	separator := "?"
-	if strings.Contains(a.redirectURI, "?") {
+	if strings.Contains(a.RedirectURI, "?") {
 		separator = "&"
 	}
-	return a.redirectURI + separator + p.complete(a, params).Encode()
+	return a.RedirectURI + separator + p.complete(a, params).Encode()
 }
 
 // refuseClient sends the client an error. Anybody may register an address, so
@@ -122,7 +125,7 @@ func (p *pages) clientAddress(a *authorization, params url.Values) string {
 func (p *pages) refuseClient(w http.ResponseWriter, r *http.Request, e *redirectError) error {
 	protocol.Note(r, e.cause.Code)
 	params := url.Values{"error": {e.cause.Code}, "error_description": {e.cause.Description}}
-	if e.to.query.Get("prompt") == "none" && needsPage(e.cause.Code) {
+	if e.to.Query.Get("prompt") == "none" && needsPage(e.cause.Code) {
 		return p.answerClient(w, r, e.to, false, params)
 	}
 	n, err := p.sessions.Find(r.Context(), r)
@@ -132,7 +135,7 @@ func (p *pages) refuseClient(w http.ResponseWriter, r *http.Request, e *redirect
 	if n != nil {
 		return p.answerClient(w, r, e.to, e.to.cameByForm(r, n), params)
 	}
-	host, _ := clients.RedirectTarget(e.to.redirectURI)
+	host, _ := clients.RedirectTarget(e.to.RedirectURI)
 	return p.show(w, r, http.StatusBadRequest, page.Frame{}, page.Message{Kind: "request", Detail: e.cause.Code + ": " +
 		e.cause.Description,
 		Request: w.Header().Get(gateway.RequestHeader), Host: host,
@@ -214,17 +217,17 @@ func (p *pages) fail(w http.ResponseWriter, r *http.Request, err error) error {
 	}
 	var bad *clients.DocumentError
 	if errors.As(err, &bad) {
-		err = badRequest("client", bad.Reason)
+		err = protocol.RefuseOnPage("client", bad.Reason)
 	}
 	switch e := err.(type) { //nolint:errorlint // never wrapped
 	case nil:
 		return nil
-	case *companyError:
+	case *company.UnknownError:
 		return p.askCompany(w, r, e)
-	case *pageError:
-		protocol.Note(r, e.kind)
-		return p.show(w, r, e.status, page.Frame{Brand: e.brand}, page.Message{Kind: e.kind, Detail: e.detail,
-			Request: w.Header().Get(gateway.RequestHeader), Again: e.again, SignIn: e.signIn})
+	case *protocol.PageError:
+		protocol.Note(r, e.Kind)
+		return p.show(w, r, e.Status, page.Frame{Brand: e.Brand}, page.Message{Kind: e.Kind, Detail: e.Detail,
+			Request: w.Header().Get(gateway.RequestHeader), Again: e.Again, SignIn: e.SignIn})
 	}
 	e := protocol.AsError(err)
 	protocol.Note(r, e.Code)
@@ -279,7 +282,22 @@ func readForm(r *http.Request) (url.Values, error) {
 		return nil, err
 	}
 	if r.PostForm, err = url.ParseQuery(string(body)); err != nil {
-		return nil, badRequest("request", "the form is malformed")
+		return nil, protocol.RefuseOnPage("request", "the form is malformed")
 	}
 	return r.PostForm, nil
+}
+
+// askCompany shows the page that asks for the company.
+func (p *pages) askCompany(w http.ResponseWriter, r *http.Request, e *company.UnknownError) error {
+	c := page.Company{Action: e.Action, Query: maps.Clone(e.Query), Slug: e.Query.Get("tenant_hint"),
+		Driver: e.Audience == authz.Driver}
+	status := http.StatusOK
+	if c.Problem = c.Slug != ""; c.Problem {
+		status = http.StatusBadRequest
+	} else {
+		c.Slug = p.sessions.Company(r)
+	}
+	c.Query.Del("tenant_hint")
+	c.Query.Set(request.CompanyTyped, "chosen")
+	return p.show(w, r, status, page.Frame{}, c)
 }

@@ -5,6 +5,7 @@ import (
 	"net/url"
 
 	"svc/pkg/domain/page"
+	"svc/pkg/oauth/request"
 	"svc/pkg/oauth/session"
 )
 
@@ -17,9 +18,9 @@ type pickerPage struct {
 }
 
 func (p *pickerPage) show(w http.ResponseWriter, r *http.Request, a *authorization) error {
-	return p.pages.show(w, r, http.StatusOK, a.frame(), page.Picker{Action: a.link("tenant"),
-		CSRF:    a.session.FormToken(pickForm, a.name()),
-		Account: a.session.Email, Choices: a.choices, Switch: a.another()})
+	return p.pages.show(w, r, http.StatusOK, a.frame(), page.Picker{Action: a.Link("tenant"),
+		CSRF:    a.session.FormToken(pickForm, a.Name()),
+		Account: a.session.Email, Choices: a.choices, Switch: a.SwitchAccount()})
 }
 
 // get serves GET /oauth/tenant, the target of the consent page's link for
@@ -27,7 +28,7 @@ func (p *pickerPage) show(w http.ResponseWriter, r *http.Request, a *authorizati
 // authorization request. If the request is faulty, GET /oauth/authorize shows
 // the error.
 func (p *pickerPage) get(w http.ResponseWriter, r *http.Request) error {
-	a, err := parseRequest(r.URL.RawQuery)
+	a, err := request.Parse(r.URL.RawQuery)
 	if err != nil {
 		return reload(w, r)
 	}
@@ -35,8 +36,8 @@ func (p *pickerPage) get(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if n != nil && n.Picks[a.name()] != "" {
-		drop := func(n *session.Session) { delete(n.Picks, a.name()) }
+	if n != nil && n.Picks[a.Name()] != "" {
+		drop := func(n *session.Session) { delete(n.Picks, a.Name()) }
 		if err := p.sessions.Change(r.Context(), n, drop); err != nil {
 			return err
 		}
@@ -51,18 +52,18 @@ func (p *pickerPage) post(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if a.tenant.ID == "" {
+	if a.Tenant.ID == "" {
 		if err := p.store(r, a, form); err != nil {
 			return err
 		}
 	}
-	return redirect(w, http.StatusSeeOther, a.link("authorize"))
+	return redirect(w, http.StatusSeeOther, a.Link("authorize"))
 }
 
 func (p *pickerPage) store(r *http.Request, a *authorization, form url.Values) error {
 	ctx := r.Context()
 	n, err := p.sessions.Find(ctx, r)
-	if err != nil || n == nil || !p.suits(a, n) || !n.FormValid(pickForm, a.name(), form.Get("csrf")) {
+	if err != nil || n == nil || !p.suits(a, n) || !n.FormValid(pickForm, a.Name(), form.Get("csrf")) {
 		return err
 	}
 	all, err := p.sessions.Memberships(ctx, n.Actor)
@@ -71,7 +72,7 @@ func (p *pickerPage) store(r *http.Request, a *authorization, form url.Values) e
 	}
 	for _, m := range all {
 		if m.Slug == form.Get("tenant") {
-			return p.sessions.Change(ctx, n, func(n *session.Session) { n.Pick(a.name(), m.TenantID) })
+			return p.sessions.Change(ctx, n, func(n *session.Session) { n.Pick(a.Name(), m.TenantID) })
 		}
 	}
 	return nil

@@ -16,11 +16,11 @@ func TestReferencePageOnALaptop(t *testing.T) {
 		"http://127.0.0.1:80800/docs": false, "http://localhost:8080/docs": false, "https://127.0.0.1:8080/docs": false,
 	} {
 		a := &authorization{client: clients.Client{RedirectURIs: []string{base + "/docs"}}}
-		a.redirectURI = uri
+		a.RedirectURI = uri
 		if a.recognizePage(base); (a.ofPage == referenceName) != want {
 			t.Errorf("%s asked for: %v", uri, a.ofPage)
 		}
-		a.client.RedirectURIs, a.redirectURI, a.ofPage = []string{uri}, base+"/docs", ""
+		a.client.RedirectURIs, a.RedirectURI, a.ofPage = []string{uri}, base+"/docs", ""
 		if a.recognizePage(base); (a.ofPage == referenceName) != want {
 			t.Errorf("%s registered: %v", uri, a.ofPage)
 		}

@@ -13,14 +13,14 @@ import (
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/person"
 	"svc/pkg/local/testkit"
-	"svc/pkg/oauth"
 	"svc/pkg/oauth/flow"
+	"svc/pkg/oauth/link"
 )
 
 // reset sets a new password by a one-time link.
 func (f *fixture) reset(audience authz.Audience, tenantID, email, words string) {
 	f.t.Helper()
-	link, err := oauth.NewLink(context.Background(), f.db, baseURL, audience, tenantID, email, f.now())
+	link, err := link.New(context.Background(), f.db, baseURL, audience, tenantID, email, f.now())
 	testkit.Must(f.t, err)
 	b := f.newBrowser()
 	if s := b.post(b.get(link), "password", words, "again", words); s.status != http.StatusOK {

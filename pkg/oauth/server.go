@@ -14,6 +14,9 @@ import (
 	"svc/pkg/domain/page"
 	"svc/pkg/edge/gateway"
 	"svc/pkg/oauth/clients"
+	"svc/pkg/oauth/company"
+	"svc/pkg/oauth/discovery"
+	"svc/pkg/oauth/link"
 	"svc/pkg/oauth/protocol"
 	"svc/pkg/oauth/session"
 	"svc/pkg/oauth/throttle"
@@ -74,7 +77,7 @@ type Server struct {
 	signUp    *forgotPage
 	apps      *appsPage
 	logout    *logoutPage
-	discovery discovery
+	discovery discovery.Documents
 }
 
 // New returns the server. keys must be able to sign. A nil log discards all log
@@ -89,7 +92,7 @@ func New(c Config, db *table.DB, keys *signing.Keys, log *slog.Logger) *Server {
 	c.Limits = c.Limits.WithDefaults()
 	now := func() time.Time { return c.Now().UTC() }
 	s := &Server{log: log, now: now, db: db, secure: strings.HasPrefix(c.BaseURL, "https://"),
-		discovery: discovery{c.BaseURL, keys}}
+		discovery: discovery.Documents{BaseURL: c.BaseURL, Keys: keys}}
 	limiter := throttle.New(db, now, c.Address, log)
 	s.clients = clients.NewRegistry(db, clients.Options{BaseURL: c.BaseURL, Now: now, Throttle: limiter, Limits: c.Limits,
 		Log: log, Documents: c.Documents})
@@ -109,7 +112,7 @@ func New(c Config, db *table.DB, keys *signing.Keys, log *slog.Logger) *Server {
 // addPages adds what people see with a browser.
 func (s *Server) addPages(c Config, keys *signing.Keys, limiter *throttle.Throttle) {
 	sessions := session.NewStore(s.db, session.Cookies{Secure: s.secure}, s.now)
-	known, agreed := companies{s.db, c.BaseURL}, consents{s.db, s.now}
+	known, agreed := company.Companies{DB: s.db, BaseURL: c.BaseURL}, consents{s.db, s.now}
 	s.pages = &pages{c.BaseURL, s.log, sessions}
 	asked := &requests{s.clients, keys, known}
 	decided := &decisions{s.pages, s.db, known, s.clients, s.tokens, s.now}
@@ -118,7 +121,7 @@ func (s *Server) addPages(c Config, keys *signing.Keys, limiter *throttle.Thrott
 	s.picker, s.consent = &pickerPage{asked, decided}, &consentPage{asked, decided, agreed}
 	s.terms = &termsPage{asked, decided}
 	s.authorize = &authorizePage{asked, decided, s.signIn, s.picker, s.consent, s.terms}
-	s.password = &passwordPage{s.pages, asked, newLinks(s.db, s.now), c.Mail != nil}
+	s.password = &passwordPage{s.pages, asked, link.NewStore(s.db, s.now), c.Mail != nil}
 	s.forgot = &forgotPage{name: forgotForm, pages: s.pages, requests: asked, links: s.password.links, throttle: limiter,
 		limit: c.Limits.Links, mail: c.Mail, wait: mailTime, after: time.After}
 	signUp := *s.forgot
@@ -187,11 +190,11 @@ func (s *Server) endpoints() []route {
 		{"GET", "/oauth/apps", shown(s.apps.get)},
 		{"POST", "/oauth/apps", shown(s.apps.post)},
 
-		{"GET", "/.well-known/jwks.json", s.discovery.keySet},
-		{"GET", "/.well-known/openid-configuration", s.discovery.metadata},
-		{"GET", "/.well-known/oauth-authorization-server", s.discovery.metadata},
-		{"GET", "/.well-known/oauth-protected-resource", s.discovery.resourceMetadata},
-		{"GET", "/.well-known/oauth-protected-resource/api/v1", s.discovery.resourceMetadata}, // RFC 9728 section 3.1
+		{"GET", "/.well-known/jwks.json", s.discovery.KeySet},
+		{"GET", "/.well-known/openid-configuration", s.discovery.Metadata},
+		{"GET", "/.well-known/oauth-authorization-server", s.discovery.Metadata},
+		{"GET", "/.well-known/oauth-protected-resource", s.discovery.ResourceMetadata},
+		{"GET", "/.well-known/oauth-protected-resource/api/v1", s.discovery.ResourceMetadata}, // RFC 9728 section 3.1
 	}
 }
 
@@ -252,8 +255,8 @@ func (s *Server) match(r *http.Request) map[string]handler {
 		r.SetPathValue("client_id", id)
 		return s.routes[managed+"{client_id}"]
 	}
-	if strings.HasPrefix(r.URL.Path, resourceDocument+"/mcp") {
-		return s.routes[resourceDocument]
+	if strings.HasPrefix(r.URL.Path, discovery.ResourcePath+"/mcp") {
+		return s.routes[discovery.ResourcePath]
 	}
 	if strings.Contains(r.URL.Path, "{") {
 		return nil

@@ -12,6 +12,9 @@ import (
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/page"
 	"svc/pkg/domain/tenant"
+	"svc/pkg/oauth/company"
+	"svc/pkg/oauth/link"
+	"svc/pkg/oauth/protocol"
 	"svc/pkg/oauth/session"
 )
 
@@ -21,7 +24,7 @@ const passwordForm = "password"
 type passwordPage struct {
 	*pages
 	requests *requests
-	links    *links
+	links    *link.Store
 	mails    bool // the server can mail a new link
 }
 
@@ -30,7 +33,7 @@ type openLink struct {
 	login.Link
 	secret  string
 	account login.Login
-	at      company
+	at      company.Company
 	here    bool           // a sign-up began in this browser
 	begun   *authorization // the request with which it began, or nil
 }
@@ -52,49 +55,49 @@ func (p *passwordPage) get(w http.ResponseWriter, r *http.Request) error {
 func (p *passwordPage) open(r *http.Request) (*openLink, string, error) {
 	var err error
 	o := &openLink{secret: r.URL.Query().Get("link")}
-	if o.Link, o.account, err = p.links.open(r.Context(), o.secret); err != nil {
+	if o.Link, o.account, err = p.links.Open(r.Context(), o.secret); err != nil {
 		return nil, "", p.gone(r, err)
 	}
-	if o.at, err = p.requests.companies.byID(r.Context(), o.TenantID); err != nil {
+	if o.at, err = p.requests.companies.ByID(r.Context(), o.TenantID); err != nil {
 		return nil, "", err
 	}
 	if o.SignUp == nil {
-		base, err := p.requests.companies.passwordBase(r, o.Audience, o.at.tenant)
+		base, err := p.requests.companies.PasswordBase(r, o.Audience, o.at.Tenant)
 		return o, base, err
 	}
-	if !maySignUp(o.Audience, o.at.tenant) || o.Actor == "" && o.at.tenant.RiderSignUp != tenant.SignUpOpen {
-		return nil, "", p.gone(r, errLink)
+	if !maySignUp(o.Audience, o.at.Tenant) || o.Actor == "" && o.at.Tenant.RiderSignUp != tenant.SignUpOpen {
+		return nil, "", p.gone(r, link.ErrGone)
 	}
-	base, err := p.requests.companies.signInBase(r, o.Audience, o.at.tenant)
+	base, err := p.requests.companies.SignInBase(r, o.Audience, o.at.Tenant)
 	o.begun, o.here = p.begun(r, o.Link)
 	return o, base, err
 }
 
-// gone adds a way to a new link to errLink, and the look of the company that the
+// gone adds a way to a new link to link.ErrGone, and the look of the company that the
 // link's address names. It returns any other error unchanged.
 func (p *passwordPage) gone(r *http.Request, err error) error {
-	if !errors.Is(err, errLink) {
+	if !errors.Is(err, link.ErrGone) {
 		return err
 	}
-	e := *errLink
-	e.signIn = inSameLanguage(r, "apps", nil)
+	e := *link.ErrGone
+	e.SignIn = inSameLanguage(r, "apps", nil)
 	if !r.URL.Query().Has("audience") {
 		return &e
 	}
-	o, err := p.requests.companies.openOwn(r)
+	o, err := p.requests.companies.OpenOwn(r)
 	switch err.(type) { //nolint:errorlint // never wrapped
 	case nil:
-	case *companyError, *pageError:
+	case *company.UnknownError, *protocol.PageError:
 		return &e
 	default:
 		return err
 	}
-	e.brand, e.signIn = o.brand, ownLink(r)
+	e.Brand, e.SignIn = o.Brand, company.AppsLink(r)
 	switch {
-	case p.mails && r.URL.Query().Has(signUpForm) && maySignUp(o.audience, o.tenant):
-		e.again = "signup?" + o.query.Encode()
+	case p.mails && r.URL.Query().Has(signUpForm) && maySignUp(o.Audience, o.Tenant):
+		e.Again = "signup?" + o.Query.Encode()
 	case p.mails:
-		e.again = "forgot?" + o.query.Encode()
+		e.Again = "forgot?" + o.Query.Encode()
 	}
 	return &e
 }
@@ -105,7 +108,7 @@ func (o *openLink) frame() page.Frame {
 	if o.begun != nil {
 		return o.begun.frame()
 	}
-	return page.Frame{Brand: o.at.brand}
+	return page.Frame{Brand: o.at.Brand}
 }
 
 // ask shows the form. c has its problem and what was typed before.
@@ -120,7 +123,7 @@ func (p *passwordPage) ask(w http.ResponseWriter, r *http.Request, o *openLink, 
 
 // passwordLink returns the address of the page for the same link.
 func passwordLink(r *http.Request) string {
-	query := ownQuery(r)
+	query := company.OwnQuery(r)
 	for _, name := range []string{"link", signUpForm} {
 		if value := r.URL.Query().Get(name); value != "" {
 			query.Set(name, value)
@@ -158,9 +161,9 @@ func (p *passwordPage) post(w http.ResponseWriter, r *http.Request) error {
 	}
 	hash := password.Hash(form.Get("password"))
 	if o.SignUp != nil {
-		err = p.links.signUp(r.Context(), o.secret, o.Link, rider, hash)
+		err = p.links.SignUp(r.Context(), o.secret, o.Link, rider, hash)
 	} else {
-		err = p.links.use(r.Context(), o.secret, o.Link, hash)
+		err = p.links.Use(r.Context(), o.secret, o.Link, hash)
 	}
 	if err != nil {
 		return p.gone(r, err)
@@ -189,8 +192,8 @@ func (p *passwordPage) saved(w http.ResponseWriter, r *http.Request, o *openLink
 	if err != nil { // the password is set in any case
 		p.log.WarnContext(ctx, "the account does not know the browser that set its password", "error", err)
 	}
-	return p.show(w, r, http.StatusOK, page.Frame{Brand: o.at.brand},
-		page.Message{Kind: kind, SignIn: inSameLanguage(r, "apps", login.LinkHints(o.Audience, o.at.tenant.Slug))})
+	return p.show(w, r, http.StatusOK, page.Frame{Brand: o.at.Brand},
+		page.Message{Kind: kind, SignIn: inSameLanguage(r, "apps", login.LinkHints(o.Audience, o.at.Tenant.Slug))})
 }
 
 // remember makes the account know the browser that set the password. From then

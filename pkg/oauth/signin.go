@@ -7,6 +7,7 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/domain/page"
+	"svc/pkg/oauth/company"
 	"svc/pkg/oauth/protocol"
 	"svc/pkg/oauth/session"
 )
@@ -30,15 +31,15 @@ func (p *signInPage) show(w http.ResponseWriter, r *http.Request, a *authorizati
 		return err
 	}
 	if c.Own = a.own; c.Own == ofCompany {
-		c.Company = a.tenant.Name
+		c.Company = a.Tenant.Name
 	}
-	c.Action, c.Client = a.link("signin"), a.client.Name
-	c.CSRF = p.sessions.FormToken(w, r, signInForm, a.name())
+	c.Action, c.Client = a.Link("signin"), a.client.Name
+	c.CSRF = p.sessions.FormToken(w, r, signInForm, a.Name())
 	c.Rider, c.Driver = a.audience == authz.Rider, a.audience == authz.Driver
 	if p.mails {
-		c.Forgot = a.link("forgot")
-		if maySignUp(a.audience, a.tenant) {
-			c.SignUp = a.link("signup")
+		c.Forgot = a.Link("forgot")
+		if maySignUp(a.audience, a.Tenant) {
+			c.SignUp = a.Link("signup")
 		}
 	}
 	return p.pages.show(w, r, status, a.frame(), c)
@@ -47,8 +48,8 @@ func (p *signInPage) show(w http.ResponseWriter, r *http.Request, a *authorizati
 // reload redirects a reload of the sign-in page to the request that needed
 // it.
 func (p *signInPage) reload(w http.ResponseWriter, r *http.Request) error {
-	if isOwn(r) {
-		return redirect(w, http.StatusSeeOther, ownLink(r))
+	if company.IsOwn(r) {
+		return redirect(w, http.StatusSeeOther, company.AppsLink(r))
 	}
 	return reload(w, r)
 }
@@ -56,14 +57,14 @@ func (p *signInPage) reload(w http.ResponseWriter, r *http.Request) error {
 // post serves POST /oauth/signin, the sign-in form of an authorization or of the
 // server's own pages.
 func (p *signInPage) post(w http.ResponseWriter, r *http.Request) error {
-	if isOwn(r) {
+	if company.IsOwn(r) {
 		return p.postOwn(w, r)
 	}
 	a, form, err := p.posted(r)
 	if err != nil {
 		return err
 	}
-	base, err := p.companies.signInBase(r, a.audience, a.tenant)
+	base, err := p.companies.SignInBase(r, a.audience, a.Tenant)
 	if err != nil {
 		return err
 	}
@@ -71,11 +72,11 @@ func (p *signInPage) post(w http.ResponseWriter, r *http.Request) error {
 		again := page.SignIn{Email: form.Get("email"), Problem: noCookies}
 		return p.show(w, r, a, again, http.StatusBadRequest)
 	}
-	if base != "" || !p.sessions.FormValid(r, signInForm, a.name(), form.Get("csrf")) {
-		return redirect(w, http.StatusSeeOther, a.link("authorize"))
+	if base != "" || !p.sessions.FormValid(r, signInForm, a.Name(), form.Get("csrf")) {
+		return redirect(w, http.StatusSeeOther, a.Link("authorize"))
 	}
-	fresh := session.Session{Audience: a.audience, Email: form.Get("email"), Fresh: a.name()}
-	again, err := p.check.signIn(w, r, fresh, a.tenant.ID, form.Get("password"))
+	fresh := session.Session{Audience: a.audience, Email: form.Get("email"), Fresh: a.Name()}
+	again, err := p.check.signIn(w, r, fresh, a.Tenant.ID, form.Get("password"))
 	if err != nil {
 		return err
 	}
@@ -83,7 +84,7 @@ func (p *signInPage) post(w http.ResponseWriter, r *http.Request) error {
 		protocol.Note(r, "sign_in_"+again.Problem)
 		return p.show(w, r, a, again, statusOf(again.Problem))
 	}
-	return redirect(w, http.StatusSeeOther, a.link("authorize"))
+	return redirect(w, http.StatusSeeOther, a.Link("authorize"))
 }
 
 // postOwn handles the sign-in form of the server's own pages.
@@ -92,11 +93,11 @@ func (p *signInPage) postOwn(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	o, err := p.companies.openOwn(r)
+	o, err := p.companies.OpenOwn(r)
 	if err != nil {
 		return err
 	}
-	base, err := p.companies.signInBase(r, o.audience, o.tenant)
+	base, err := p.companies.SignInBase(r, o.Audience, o.Tenant)
 	if err != nil {
 		return err
 	}
@@ -104,11 +105,11 @@ func (p *signInPage) postOwn(w http.ResponseWriter, r *http.Request) error {
 		again := page.SignIn{Email: form.Get("email"), Problem: noCookies}
 		return p.showOwn(w, r, o, again, http.StatusBadRequest)
 	}
-	if base != "" || !p.sessions.FormValid(r, signInForm, o.query.Encode(), form.Get("csrf")) {
-		return redirect(w, http.StatusSeeOther, ownLink(r))
+	if base != "" || !p.sessions.FormValid(r, signInForm, o.Query.Encode(), form.Get("csrf")) {
+		return redirect(w, http.StatusSeeOther, company.AppsLink(r))
 	}
-	fresh := session.Session{Audience: o.audience, Email: form.Get("email")}
-	again, err := p.check.signIn(w, r, fresh, o.tenant.ID, form.Get("password"))
+	fresh := session.Session{Audience: o.Audience, Email: form.Get("email")}
+	again, err := p.check.signIn(w, r, fresh, o.Tenant.ID, form.Get("password"))
 	if err != nil {
 		return err
 	}
@@ -116,22 +117,22 @@ func (p *signInPage) postOwn(w http.ResponseWriter, r *http.Request) error {
 		protocol.Note(r, "sign_in_"+again.Problem)
 		return p.showOwn(w, r, o, again, statusOf(again.Problem))
 	}
-	return redirect(w, http.StatusSeeOther, ownLink(r))
+	return redirect(w, http.StatusSeeOther, company.AppsLink(r))
 }
 
-func (p *signInPage) showOwn(w http.ResponseWriter, r *http.Request, o own, c page.SignIn, status int) error {
-	c.Action, c.CSRF = "signin?"+o.query.Encode(), p.sessions.FormToken(w, r, signInForm, o.query.Encode())
-	c.Rider, c.Driver = o.audience == authz.Rider, o.audience == authz.Driver
-	if o.audience == authz.Dashboard {
-		c.Riders, c.Drivers = o.linkFor(authz.Rider), o.linkFor(authz.Driver)
+func (p *signInPage) showOwn(w http.ResponseWriter, r *http.Request, o company.Own, c page.SignIn, status int) error {
+	c.Action, c.CSRF = "signin?"+o.Query.Encode(), p.sessions.FormToken(w, r, signInForm, o.Query.Encode())
+	c.Rider, c.Driver = o.Audience == authz.Rider, o.Audience == authz.Driver
+	if o.Audience == authz.Dashboard {
+		c.Riders, c.Drivers = o.AppsFor(authz.Rider), o.AppsFor(authz.Driver)
 	}
 	if p.mails {
-		query := maps.Clone(o.query)
-		query.Set("audience", string(o.audience))
+		query := maps.Clone(o.Query)
+		query.Set("audience", string(o.Audience))
 		c.Forgot = "forgot?" + query.Encode()
-		if maySignUp(o.audience, o.tenant) {
+		if maySignUp(o.Audience, o.Tenant) {
 			c.SignUp = "signup?" + query.Encode()
 		}
 	}
-	return p.pages.show(w, r, status, page.Frame{Brand: o.brand}, c)
+	return p.pages.show(w, r, status, page.Frame{Brand: o.Brand}, c)
 }

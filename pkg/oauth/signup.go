@@ -2,7 +2,6 @@ package oauth
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -11,14 +10,13 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/access/login"
 	"svc/pkg/base/email"
-	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/audit"
-	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/page"
 	"svc/pkg/domain/tenant"
+	"svc/pkg/oauth/company"
 	"svc/pkg/oauth/session"
 	"svc/pkg/oauth/throttle"
 )
@@ -39,12 +37,12 @@ func maySignUp(audience authz.Audience, n tenant.Tenant) bool {
 // tenant.SignUpInvite, an address that no operator has added gets no mail. A new
 // account gets the folded address. Otherwise whoever owns the mailbox of another
 // spelling could take the address from its owner.
-func (p *forgotPage) mailSignUp(ctx context.Context, o own, lang page.Lang, form url.Values) error {
+func (p *forgotPage) mailSignUp(ctx context.Context, o company.Own, lang page.Lang, form url.Values) error {
 	to := email.Fold(form.Get("email"))
 	if !email.Valid(to) {
 		return nil
 	}
-	counter := throttle.Counter{Kind: "signup", Key: session.AccountKey(o.audience, o.tenant.ID, to), Limit: signUpMails,
+	counter := throttle.Counter{Kind: "signup", Key: session.AccountKey(o.Audience, o.Tenant.ID, to), Limit: signUpMails,
 		Window: time.Hour}
 	err := p.throttle.Count(ctx, counter)
 	if _, refused := throttle.Refused(err); refused {
@@ -53,18 +51,18 @@ func (p *forgotPage) mailSignUp(ctx context.Context, o own, lang page.Lang, form
 	if err != nil {
 		return err
 	}
-	l, err := p.sessions.Login(ctx, o.audience, o.tenant.ID, to)
-	if err != nil || l.Disabled || l.Actor == "" && o.tenant.RiderSignUp != tenant.SignUpOpen {
+	l, err := p.sessions.Login(ctx, o.Audience, o.Tenant.ID, to)
+	if err != nil || l.Disabled || l.Actor == "" && o.Tenant.RiderSignUp != tenant.SignUpOpen {
 		return err
 	}
 	if l.Actor != "" {
-		if to, err = p.sessions.Mailbox(ctx, o.audience, o.tenant.ID, l.Actor); err != nil || to == "" {
+		if to, err = p.sessions.Mailbox(ctx, o.Audience, o.Tenant.ID, l.Actor); err != nil || to == "" {
 			return err
 		}
 	}
-	subject, text, err := p.signUpMail(ctx, o, lang, login.Link{Audience: o.audience, TenantID: o.tenant.ID,
+	subject, text, err := p.signUpMail(ctx, o, lang, login.Link{Audience: o.Audience, TenantID: o.Tenant.ID,
 		Actor: l.Actor, Email: to, Since: l.Since,
-		SignUp: &login.SignUp{Query: o.query.Encode(), Form: form.Get("csrf")}}, l.Hash != "")
+		SignUp: &login.SignUp{Query: o.Query.Encode(), Form: form.Get("csrf")}}, l.Hash != "")
 	if err == nil {
 		err = p.mail(ctx, to, subject, text)
 	}
@@ -76,16 +74,16 @@ func (p *forgotPage) mailSignUp(ctx context.Context, o own, lang page.Lang, form
 
 // signUpMail returns the message to somebody who wants an account. If the account
 // is known, that is one with a password, the message has no one-time link.
-func (p *forgotPage) signUpMail(ctx context.Context, o own, lang page.Lang, n login.Link,
+func (p *forgotPage) signUpMail(ctx context.Context, o company.Own, lang page.Lang, n login.Link,
 	known bool) (subject, text string, err error) {
 	base, company := p.sender(o)
-	hints := login.LinkHints(o.audience, o.tenant.Slug)
+	hints := login.LinkHints(o.Audience, o.Tenant.Slug)
 	hints.Set("ui_locales", string(lang))
 	if known {
 		return page.KnownMail(lang, company, base+"/oauth/apps?"+hints.Encode(), base+"/oauth/forgot?"+hints.Encode())
 	}
 	hints.Set(signUpForm, "1")
-	link, err := p.links.create(ctx, base, hints, n, p.links.now().Add(login.LinkLife))
+	link, err := p.links.Create(ctx, base, hints, n, p.links.Now().Add(login.LinkLife))
 	if err != nil {
 		return "", "", err
 	}
@@ -94,11 +92,11 @@ func (p *forgotPage) signUpMail(ctx context.Context, o own, lang page.Lang, n lo
 
 // termsOf returns what a rider agrees to at the sign-up, or nil if the company's
 // branding has neither terms nor a privacy policy.
-func termsOf(at company) *customer.Agreement {
-	if at.brand.TermsURL == "" && at.brand.PrivacyURL == "" {
+func termsOf(at company.Company) *customer.Agreement {
+	if at.Brand.TermsURL == "" && at.Brand.PrivacyURL == "" {
 		return nil
 	}
-	return &customer.Agreement{Version: at.tenant.TermsVersion, Terms: at.brand.TermsURL, Privacy: at.brand.PrivacyURL}
+	return &customer.Agreement{Version: at.Tenant.TermsVersion, Terms: at.Brand.TermsURL, Privacy: at.Brand.PrivacyURL}
 }
 
 // agreeValue returns the value by which a form agrees to the terms: a form that
@@ -114,7 +112,7 @@ func agreeValue(a *customer.Agreement) string {
 // as a key of page.Password, or the rider's record. For an account that an operator
 // has added, the record has only the agreement.
 func (p *passwordPage) signUpProblem(o *openLink, form url.Values) (r customer.Record, problem string) {
-	by := audit.By{At: p.links.now()}
+	by := audit.By{At: p.links.Now()}
 	if r.Agreed = termsOf(o.at); r.Agreed != nil {
 		if form.Get("agree") != agreeValue(r.Agreed) {
 			return r, "agree"
@@ -129,50 +127,6 @@ func (p *passwordPage) signUpProblem(o *openLink, form url.Values) (r customer.R
 		return r, "name"
 	}
 	return r, ""
-}
-
-// signUp uses up the link and makes the rider's account with the hash of the
-// password, or sets the password of the account that an operator has added. r is as
-// signUpProblem returns it. The transaction also checks that the company still lets
-// such riders sign up. The error is errLink if it does not, if somebody used the link,
-// or if the address has got an account or a password in the meantime.
-func (k *links) signUp(ctx context.Context, secret string, n login.Link, r customer.Record, hash string) error {
-	t, by := k.accounts.DB.Tenant(n.TenantID), audit.By{Who: n.Actor, At: k.now()}
-	allowed := []any{false, tenant.SignUpOpen, tenant.SignUpInvite}
-	if n.Actor == "" {
-		by.Who, allowed[2] = r.ID, tenant.SignUpOpen
-	}
-	shards, err := tenant.WriteShards(ctx, t)
-	if err != nil {
-		return err
-	}
-	err = table.Retry(ctx, func(ctx context.Context) error {
-		tx := k.p.Write()
-		tx.Delete(login.LinkKey(k.p, secret)).If("attribute_exists(pk)").Else(errLink)
-		tx.Covers(t.Handle).Check(authz.FlagsKey(t, ids.Pick(secret, authz.Copies))).
-			If("'disabled' = ? AND ('"+tenant.SignUpFlag+"' = ? OR '"+tenant.SignUpFlag+"' = ?)", allowed...).Else(errLink)
-		if n.Actor == "" {
-			customer.SignUp(tx, t, by, r, hash, shards)
-			return tx.Commit(ctx)
-		}
-		login.SetPassword(tx, login.Key(t, n.Audience, n.Email), n.Actor, n.Since, hash, by)
-		audit.Append(tx, t, by, "person.password", n.Actor, nil, nil)
-		it, err := t.Get(ctx, customer.Key(t, n.Actor))
-		if err != nil {
-			return err
-		}
-		if _, err = customer.Changing(t, by, n.Actor, func(c *customer.Record) error {
-			c.Agreed = r.Agreed
-			return nil
-		}).Join(ctx, tx, it); err != nil {
-			return err
-		}
-		return tx.Commit(ctx)
-	})
-	if errors.Is(err, login.ErrTaken) || errors.Is(err, fault.NotFound()) {
-		return errLink
-	}
-	return err
 }
 
 // begun reports whether the sign-up began in this browser. If it began with an
@@ -207,9 +161,9 @@ func (p *passwordPage) enter(w http.ResponseWriter, r *http.Request, o *openLink
 		return err
 	}
 	n, next := session.Session{Audience: o.Audience, TenantID: o.TenantID, Email: o.Email, Actor: l.Actor,
-		Since: l.Since, AuthTime: p.links.now()}, "apps?"+o.SignUp.Query
+		Since: l.Since, AuthTime: p.links.Now()}, "apps?"+o.SignUp.Query
 	if o.begun != nil {
-		n.Fresh, next = o.begun.name(), o.begun.link("authorize")
+		n.Fresh, next = o.begun.Name(), o.begun.Link("authorize")
 	}
 	if err := p.sessions.Begin(ctx, w, r, n, d); err != nil {
 		return err

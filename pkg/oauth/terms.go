@@ -20,14 +20,14 @@ const termsForm = "terms"
 // company's terms have another version than those of the sign-up. It returns nil for
 // everybody else.
 func newerTerms(a *authorization, actor table.Item) (*customer.Agreement, error) {
-	if a.audience != authz.Rider || a.tenant.TermsVersion == "" {
+	if a.audience != authz.Rider || a.Tenant.TermsVersion == "" {
 		return nil, nil
 	}
 	r, err := customer.FromItem(actor)
-	if err != nil || r.Agreed == nil || r.Agreed.Version == a.tenant.TermsVersion {
+	if err != nil || r.Agreed == nil || r.Agreed.Version == a.Tenant.TermsVersion {
 		return nil, err
 	}
-	return termsOf(a.company), nil
+	return termsOf(a.Company), nil
 }
 
 // termsPage asks a rider to agree to newer terms before an authorization goes on.
@@ -39,9 +39,9 @@ type termsPage struct {
 }
 
 func (p *termsPage) show(w http.ResponseWriter, r *http.Request, a *authorization, problem string, status int) error {
-	return p.pages.show(w, r, status, a.frame(), page.Terms{Action: a.link("terms"),
-		CSRF: a.session.FormToken(termsForm, a.name()), Account: a.session.Email, Agree: agreeValue(a.terms),
-		Problem: problem, Switch: a.another()})
+	return p.pages.show(w, r, status, a.frame(), page.Terms{Action: a.Link("terms"),
+		CSRF: a.session.FormToken(termsForm, a.Name()), Account: a.session.Email, Agree: agreeValue(a.terms),
+		Problem: problem, Switch: a.SwitchAccount()})
 }
 
 // post serves POST /oauth/terms. It stores the agreement, and redirects to the
@@ -51,8 +51,8 @@ func (p *termsPage) post(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if next < stepConsent || a.terms == nil || !a.session.FormValid(termsForm, a.name(), form.Get("csrf")) {
-		return redirect(w, http.StatusSeeOther, a.link("authorize"))
+	if next < stepConsent || a.terms == nil || !a.session.FormValid(termsForm, a.Name(), form.Get("csrf")) {
+		return redirect(w, http.StatusSeeOther, a.Link("authorize"))
 	}
 	if form.Get("agree") != agreeValue(a.terms) {
 		protocol.Note(r, "terms_not_agreed")
@@ -62,17 +62,17 @@ func (p *termsPage) post(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	// The request came by a form from now on; see cameByForm.
-	err = p.sessions.Change(r.Context(), a.session, func(n *session.Session) { n.Pick(a.name(), a.tenant.ID) })
+	err = p.sessions.Change(r.Context(), a.session, func(n *session.Session) { n.Pick(a.Name(), a.Tenant.ID) })
 	if err != nil {
 		return err
 	}
-	return redirect(w, http.StatusSeeOther, a.link("authorize"))
+	return redirect(w, http.StatusSeeOther, a.Link("authorize"))
 }
 
 func (p *termsPage) agree(ctx context.Context, a *authorization) error {
 	by := audit.By{Who: a.session.Actor, At: p.now(), Client: a.client.ID}
 	a.terms.At = timestamp.Format(by.At)
-	_, err := customer.Change(ctx, p.db.Tenant(a.tenant.ID), by, a.session.Actor, func(r *customer.Record) error {
+	_, err := customer.Change(ctx, p.db.Tenant(a.Tenant.ID), by, a.session.Actor, func(r *customer.Record) error {
 		r.Agreed = a.terms
 		return nil
 	})

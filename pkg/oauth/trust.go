@@ -37,12 +37,12 @@ const (
 // itself what it does.
 func (d *decisions) owner(ctx context.Context, a *authorization) error {
 	a.own, a.trusted = "", false
-	if a.actsAs != "" {
+	if a.ActsAs != "" {
 		return nil
 	}
 	var company, platform table.Item
 	var reads table.BatchGet
-	if t := d.db.Tenant(a.tenant.ID); a.tenant.ID != "" {
+	if t := d.db.Tenant(a.Tenant.ID); a.Tenant.ID != "" {
 		reads.Add(t.Handle, trustKey(t, a.client.ID), &company)
 	}
 	reads.Add(d.clients.Handle(), d.clients.TrustKey(a.client.ID), &platform)
@@ -72,7 +72,7 @@ func (a *authorization) covered(stored table.Item) (bool, error) {
 	}
 	n, err := table.DecodeDoc[trust](stored)
 	foreign := func(scope string) bool { return !slices.Contains(n.Scopes, scope) }
-	return n.Name == a.client.Name && clients.RedirectAllowed(n.RedirectURIs, a.redirectURI) &&
+	return n.Name == a.client.Name && clients.RedirectAllowed(n.RedirectURIs, a.RedirectURI) &&
 		!slices.ContainsFunc(a.asked, foreign), err
 }
 
@@ -89,7 +89,7 @@ const (
 func (a *authorization) recognizePage(baseURL string) {
 	only := func(at func(uri string) bool) bool {
 		elsewhere := func(uri string) bool { return !at(uri) }
-		return a.client.Host() == "" && at(a.redirectURI) && !slices.ContainsFunc(a.client.RedirectURIs, elsewhere)
+		return a.client.Host() == "" && at(a.RedirectURI) && !slices.ContainsFunc(a.client.RedirectURIs, elsewhere)
 	}
 	switch {
 	case only(func(uri string) bool { return uri == baseURL+"/docs" || strings.HasPrefix(uri, baseURL+"/docs/") }):
@@ -109,9 +109,9 @@ func (a *authorization) recognizePage(baseURL string) {
 // may receive the code at any address that is not https, but not at the console's: this
 // service itself is there.
 func (d *decisions) skipsConsent(a *authorization, consent, actor table.Item) bool {
-	return a.trusted && !a.asks("consent") && (a.ofPage == consoleName || strings.HasPrefix(a.redirectURI, "https://")) &&
-		(a.session.FreshFor(a.name(), d.now()) || inForce(consent, actor) ||
-			a.ofPage == consoleName && a.session.Picks[a.name()] != "")
+	return a.trusted && !a.Asks("consent") && (a.ofPage == consoleName || strings.HasPrefix(a.RedirectURI, "https://")) &&
+		(a.session.FreshFor(a.Name(), d.now()) || inForce(consent, actor) ||
+			a.ofPage == consoleName && a.session.Picks[a.Name()] != "")
 }
 
 // TrustClient makes a client an application of the tenant's company, or ends

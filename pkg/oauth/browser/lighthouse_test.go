@@ -16,8 +16,8 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/local/testkit"
-	"svc/pkg/oauth"
 	"svc/pkg/oauth/flow"
+	"svc/pkg/oauth/link"
 )
 
 // audited is a page that Lighthouse audits.
@@ -51,7 +51,7 @@ func TestLighthouse(t *testing.T) {
 	testkit.Long(t)
 	s := newStand(t)
 	client := s.register(t, "dashboard")
-	link, err := oauth.NewLink(t.Context(), s.db, s.server.URL, authz.Rider, s.metro.ID, "rita@home.example", time.Now())
+	link, err := link.New(t.Context(), s.db, s.server.URL, authz.Rider, s.metro.ID, "rita@home.example", time.Now())
 	testkit.Must(t, err)
 	session := s.session(t, client)
 	pages := []audited{

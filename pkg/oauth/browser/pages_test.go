@@ -21,8 +21,8 @@ import (
 	"svc/pkg/data/audit"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/local/testkit"
-	"svc/pkg/oauth"
 	"svc/pkg/oauth/flow"
+	"svc/pkg/oauth/link"
 )
 
 var screenshots = flag.Bool("screenshots", false, "write docs/screenshots anew")
@@ -56,7 +56,7 @@ func TestPages(t *testing.T) {
 	s := newStand(t)
 	client, riders := s.register(t, "dashboard"), s.register(t, "rider")
 	link := func() string {
-		address, err := oauth.NewLink(t.Context(), s.db, s.server.URL, authz.Rider, s.metro.ID, "rita@home.example",
+		address, err := link.New(t.Context(), s.db, s.server.URL, authz.Rider, s.metro.ID, "rita@home.example",
 			time.Now())
 		testkit.Must(t, err)
 		return address

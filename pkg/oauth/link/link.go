@@ -1,4 +1,6 @@
-package oauth
+// Package link stores the one-time links with which a person sets a password. A
+// link is mailed, and the password page opens it.
+package link
 
 import (
 	"context"
@@ -13,27 +15,31 @@ import (
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/person"
+	"svc/pkg/oauth/company"
+	"svc/pkg/oauth/protocol"
+	"svc/pkg/oauth/request"
 	"svc/pkg/oauth/session"
 )
 
-// links stores one-time links.
-type links struct {
+// Store stores one-time links.
+type Store struct {
 	p        table.Platform
 	accounts session.Accounts
-	now      func() time.Time
+	Now      func() time.Time
 }
 
-func newLinks(db *table.DB, now func() time.Time) *links {
-	return &links{p: db.Platform("LINK", "PERSON", "EMAIL"), accounts: session.Accounts{DB: db}, now: now}
+// NewStore returns the store of links.
+func NewStore(db *table.DB, now func() time.Time) *Store {
+	return &Store{p: db.Platform("LINK", "PERSON", "EMAIL"), accounts: session.Accounts{DB: db}, Now: now}
 }
 
-// NewLink returns a one-time link with which a person sets the password of the
-// account with the mail address. NewLink ignores tenantID for an operator. The
+// New returns a one-time link with which a person sets the password of the
+// account with the mail address. New ignores tenantID for an operator. The
 // error is fault.NotFound if the account does not exist or is disabled. The link
 // is a credential: never log it.
-func NewLink(ctx context.Context, db *table.DB, baseURL string, audience authz.Audience, tenantID, address string,
+func New(ctx context.Context, db *table.DB, baseURL string, audience authz.Audience, tenantID, address string,
 	now time.Time) (string, error) {
-	k := newLinks(db, func() time.Time { return now })
+	k := NewStore(db, func() time.Time { return now })
 	l, err := k.accounts.Login(ctx, audience, tenantID, address)
 	if err != nil {
 		return "", err
@@ -41,18 +47,18 @@ func NewLink(ctx context.Context, db *table.DB, baseURL string, audience authz.A
 	if l.Actor == "" || l.Disabled {
 		return "", fault.NotFound()
 	}
-	at, err := companies{db, baseURL}.byID(ctx, session.TenantOf(audience, tenantID))
+	at, err := company.Companies{DB: db, BaseURL: baseURL}.ByID(ctx, session.TenantOf(audience, tenantID))
 	if err != nil {
 		return "", err
 	}
-	return k.create(ctx, baseURL, login.LinkHints(audience, at.tenant.Slug), login.Link{Audience: audience,
+	return k.Create(ctx, baseURL, login.LinkHints(audience, at.Tenant.Slug), login.Link{Audience: audience,
 		TenantID: session.TenantOf(audience, tenantID), Actor: l.Actor, Email: address, Since: l.Since},
 		now.Add(login.LinkLife))
 }
 
-// create stores a link that is valid once, until it expires, and returns its
+// Create stores a link that is valid once, until it expires, and returns its
 // address, which contains the hints.
-func (k *links) create(ctx context.Context, baseURL string, hints url.Values, n login.Link,
+func (k *Store) Create(ctx context.Context, baseURL string, hints url.Values, n login.Link,
 	expires time.Time) (string, error) {
 	tx := k.p.Write()
 	path := login.AddLink(tx, k.p, n, hints, expires)
@@ -62,21 +68,22 @@ func (k *links) create(ctx context.Context, baseURL string, hints url.Values, n 
 	return baseURL + path, nil
 }
 
-var errLink = badRequest("link", "")
+// ErrGone is the error of a link that is not usable.
+var ErrGone = protocol.RefuseOnPage("link", "")
 
-// open returns the content of a usable link and its account. If the link is not
-// usable, the error is errLink. Reading does not use up the link, because mail
+// Open returns the content of a usable link and its account. If the link is not
+// usable, the error is ErrGone. Reading does not use up the link, because mail
 // programs open links before people do.
-func (k *links) open(ctx context.Context, secret string) (login.Link, login.Login, error) {
-	if !s256.MatchString(secret) {
-		return login.Link{}, login.Login{}, errLink
+func (k *Store) Open(ctx context.Context, secret string) (login.Link, login.Login, error) {
+	if !request.Secret256.MatchString(secret) {
+		return login.Link{}, login.Login{}, ErrGone
 	}
 	it, err := k.p.Get(ctx, login.LinkKey(k.p, secret))
 	if err != nil {
 		return login.Link{}, login.Login{}, fmt.Errorf("one-time link: %w", err)
 	}
-	if !it.Live(k.now()) {
-		return login.Link{}, login.Login{}, errLink
+	if !it.Live(k.Now()) {
+		return login.Link{}, login.Login{}, ErrGone
 	}
 	var n login.Link
 	if err := it.Decode(&n); err != nil {
@@ -87,20 +94,20 @@ func (k *links) open(ctx context.Context, secret string) (login.Link, login.Logi
 		return login.Link{}, login.Login{}, err
 	}
 	if l.Actor != n.Actor || l.Disabled || l.Since != n.Since {
-		return login.Link{}, login.Login{}, errLink
+		return login.Link{}, login.Login{}, ErrGone
 	}
 	return n, l, nil
 }
 
-// use uses up the link and sets the hash of the new password. The error is
-// errLink if somebody used the link in the meantime, or if Login.Since of the
+// Use uses up the link and sets the hash of the new password. The error is
+// ErrGone if somebody used the link in the meantime, or if Login.Since of the
 // account has changed, for example by another new password. Every session and
 // token of the account ends.
-func (k *links) use(ctx context.Context, secret string, n login.Link, hash string) error {
-	by := audit.By{Who: n.Actor, At: k.now()}
+func (k *Store) Use(ctx context.Context, secret string, n login.Link, hash string) error {
+	by := audit.By{Who: n.Actor, At: k.Now()}
 	err := table.Retry(ctx, func(ctx context.Context) error {
 		tx := k.p.Write()
-		tx.Delete(login.LinkKey(k.p, secret)).If("attribute_exists(pk)").Else(errLink)
+		tx.Delete(login.LinkKey(k.p, secret)).If("attribute_exists(pk)").Else(ErrGone)
 		if n.Audience == authz.Dashboard {
 			people := person.Store{DB: k.accounts.DB}
 			p, err := people.ByID(ctx, n.Actor)
@@ -117,7 +124,7 @@ func (k *links) use(ctx context.Context, secret string, n login.Link, hash strin
 		return tx.Commit(ctx)
 	})
 	if errors.Is(err, fault.NotFound()) {
-		return errLink
+		return ErrGone
 	}
 	return err
 }

@@ -1,4 +1,6 @@
-package oauth
+// Package request parses the parameters of an authorization request. It reads no
+// table.
+package request
 
 import (
 	"cmp"
@@ -10,116 +12,103 @@ import (
 	"time"
 
 	"svc/pkg/access/authz"
-	"svc/pkg/domain/page"
+	"svc/pkg/base/ids"
 	"svc/pkg/oauth/clients"
 	"svc/pkg/oauth/protocol"
 )
 
-// Limits of an authorization request, in bytes.
+// Limits of an authorization request, in bytes. LongestQuery also limits a
+// request for a sign-out.
 const (
-	longestQuery = 7000 // the gateway accepts 10,240 bytes of request line and headers
+	LongestQuery = 7000 // the gateway accepts 10,240 bytes of request line and headers
 	longestState = 4096
 	longestNonce = 512
 )
 
-// authRequest is an authorization request (RFC 6749 section 4.1.1, RFC 7636
+// Request is an authorization request (RFC 6749 section 4.1.1, RFC 7636
 // section 4.3, RFC 8707 section 2, OpenID Connect Core section 3.1.2.1) and
 // tenant_hint (specification, "Authorize").
-type authRequest struct {
-	query       url.Values // without empty parameters; forms and redirects repeat it
-	clientID    string
-	redirectURI string
-	state       string
-	formPost    bool // the response is a form that the browser posts to the redirect URI
-	scopes      []string
-	challenge   string
-	nonce       string
-	loginHint   string
-	tenantHint  string
-	locales     string
-	idTokenHint string
-	resource    string         // as authz.Resources returns it
-	actsAs      authz.Audience // audience that the resource determines, or ""
-	prompt      []string
-	maxAge      time.Duration
-	hasMaxAge   bool
+type Request struct {
+	Query       url.Values // without empty parameters; forms and redirects repeat it
+	ClientID    string
+	RedirectURI string
+	State       string
+	FormPost    bool // the response is a form that the browser posts to the redirect URI
+	Scopes      []string
+	Challenge   string
+	Nonce       string
+	LoginHint   string
+	TenantHint  string
+	Locales     string
+	IDTokenHint string
+	Resource    string         // as authz.Resources returns it
+	ActsAs      authz.Audience // audience that the resource determines, or ""
+	Prompt      []string
+	MaxAge      time.Duration
+	HasMaxAge   bool
 }
 
 // single lists the parameters that may occur only once (RFC 6749 section 3.1).
 // resource may be repeated (RFC 8707 section 2). The server ignores all other
-// parameters except chosen.
+// parameters except CompanyTyped.
 var single = []string{"response_type", "response_mode", "client_id", "redirect_uri", "scope", "state", "code_challenge",
 	"code_challenge_method",
 	"nonce", "display", "prompt", "max_age", "ui_locales", "id_token_hint", "login_hint", "acr_values", "tenant_hint",
 	"request", "request_uri", "registration", "claims"}
 
-// pageError is an error that only the person sees, on a page. The client gets no
-// response, for example because its redirect URI is not registered (RFC 6749
-// section 4.1.2.1).
-type pageError struct {
-	status int
-	kind   string // of page.Message
-	detail string
-	brand  page.Brand
-	again  string // as in page.Message
-	signIn string // as in page.Message
-}
+// CompanyTyped is a query parameter. It marks a request whose tenant_hint the person
+// typed on the page that asks for the company.
+const CompanyTyped = "company"
 
-func (e *pageError) Error() string { return e.kind + ": " + e.detail }
+// ErrLongQuery is the error of a query longer than LongestQuery.
+var ErrLongQuery = protocol.RefuseOnPage("request", "the query is longer than 7,000 bytes")
 
-func badRequest(kind, detail string) *pageError {
-	return &pageError{status: 400, kind: kind, detail: detail}
-}
-
-var errLongQuery = badRequest("request", "the query is longer than 7,000 bytes")
-
-// parseRequest parses the query, and reads what every response needs: the
+// Parse parses the query, and reads what every response needs: the
 // client, the redirect URI, the response mode and the state. It also reads
-// ui_locales. The error is
-// a *pageError.
-func parseRequest(raw string) (authRequest, error) {
-	if len(raw) > longestQuery {
-		return authRequest{}, errLongQuery
+// ui_locales. The error is a
+// *protocol.PageError.
+func Parse(raw string) (Request, error) {
+	if len(raw) > LongestQuery {
+		return Request{}, ErrLongQuery
 	}
 	query, err := url.ParseQuery(raw)
 	if err != nil {
-		return authRequest{}, badRequest("request", "the query is malformed")
+		return Request{}, protocol.RefuseOnPage("request", "the query is malformed")
 	}
 	for name, values := range query { // RFC 6749 section 3.1: an empty parameter counts as omitted
 		if query[name] = slices.DeleteFunc(values, func(v string) bool { return v == "" }); len(query[name]) == 0 {
 			delete(query, name)
 		}
 	}
-	if len(query.Encode()) > longestQuery { // the forms repeat the query in this encoding
-		return authRequest{}, errLongQuery
+	if len(query.Encode()) > LongestQuery { // the forms repeat the query in this encoding
+		return Request{}, ErrLongQuery
 	}
 	for _, name := range []string{"client_id", "redirect_uri"} {
 		switch len(query[name]) {
 		case 0:
-			return authRequest{}, badRequest("request", name+" is missing")
+			return Request{}, protocol.RefuseOnPage("request", name+" is missing")
 		case 1:
 		default:
-			return authRequest{}, badRequest("request", name+" is repeated")
+			return Request{}, protocol.RefuseOnPage("request", name+" is repeated")
 		}
 	}
-	a := authRequest{query: query, clientID: query.Get("client_id"), redirectURI: query.Get("redirect_uri"),
-		locales: query.Get("ui_locales")}
-	web := strings.HasPrefix(a.redirectURI, "https://") || strings.HasPrefix(a.redirectURI, "http://")
-	a.formPost = web && slices.Equal(query["response_mode"], []string{"form_post"})
+	a := Request{Query: query, ClientID: query.Get("client_id"), RedirectURI: query.Get("redirect_uri"),
+		Locales: query.Get("ui_locales")}
+	web := strings.HasPrefix(a.RedirectURI, "https://") || strings.HasPrefix(a.RedirectURI, "http://")
+	a.FormPost = web && slices.Equal(query["response_mode"], []string{"form_post"})
 	if states := query["state"]; len(states) == 1 && len(states[0]) <= longestState {
-		a.state = states[0]
+		a.State = states[0]
 	}
 	return a, nil
 }
 
-// s256 matches a code challenge: 32 bytes in base64url without padding (RFC
+// Secret256 matches a code challenge: 32 bytes in base64url without padding (RFC
 // 7636 section 4.2). The secret of a one-time link has the same form.
-var s256 = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
+var Secret256 = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
-// read parses the other parameters, except resource. Its error is for the client
-// (see redirectError).
-func (a *authRequest) read() *protocol.Error {
-	q := a.query
+// Read parses the other parameters, except resource. Its error is for the client.
+func (a *Request) Read() *protocol.Error {
+	q := a.Query
 	for _, name := range single {
 		if len(q[name]) > 1 {
 			return protocol.Refuse("invalid_request", "%s is repeated.", name)
@@ -136,7 +125,7 @@ func (a *authRequest) read() *protocol.Error {
 		return protocol.Refuse("invalid_request", "response_type is missing.")
 	case q.Get("response_type") != "code":
 		return protocol.Refuse("unsupported_response_type", "response_type must be code.")
-	case q.Has("response_mode") && q.Get("response_mode") != "query" && !a.formPost:
+	case q.Has("response_mode") && q.Get("response_mode") != "query" && !a.FormPost:
 		return protocol.Refuse("invalid_request",
 			"response_mode must be query or, for a redirect_uri of http or https, form_post.")
 	case len(q.Get("state")) > longestState:
@@ -147,45 +136,45 @@ func (a *authRequest) read() *protocol.Error {
 		return protocol.Refuse("invalid_request", "code_challenge is missing: PKCE is required of every client.")
 	case q.Get("code_challenge_method") != "S256":
 		return protocol.Refuse("invalid_request", "code_challenge_method must be S256.")
-	case !s256.MatchString(q.Get("code_challenge")):
+	case !Secret256.MatchString(q.Get("code_challenge")):
 		return protocol.Refuse("invalid_request", "code_challenge must be a SHA-256 in base64url: 43 characters.")
 	}
-	a.scopes, a.challenge, a.nonce = authz.Split(q.Get("scope")), q.Get("code_challenge"), q.Get("nonce")
-	a.loginHint, a.tenantHint, a.idTokenHint = q.Get("login_hint"), q.Get("tenant_hint"), q.Get("id_token_hint")
-	if q.Has(chosen) {
-		a.tenantHint = strings.TrimSpace(a.tenantHint)
+	a.Scopes, a.Challenge, a.Nonce = authz.Split(q.Get("scope")), q.Get("code_challenge"), q.Get("nonce")
+	a.LoginHint, a.TenantHint, a.IDTokenHint = q.Get("login_hint"), q.Get("tenant_hint"), q.Get("id_token_hint")
+	if q.Has(CompanyTyped) {
+		a.TenantHint = strings.TrimSpace(a.TenantHint)
 	}
 	return a.readPrompt()
 }
 
-func (a *authRequest) readPrompt() *protocol.Error {
-	a.prompt = strings.Fields(a.query.Get("prompt"))
-	for _, value := range a.prompt {
+func (a *Request) readPrompt() *protocol.Error {
+	a.Prompt = strings.Fields(a.Query.Get("prompt"))
+	for _, value := range a.Prompt {
 		if !slices.Contains([]string{"none", "login", "consent", "select_account", "create"}, value) {
 			return protocol.Refuse("invalid_request", "prompt may contain none, login, consent, select_account and create only.")
 		}
 	}
-	if a.asks("none") && len(a.prompt) > 1 {
+	if a.Asks("none") && len(a.Prompt) > 1 {
 		return protocol.Refuse("invalid_request", "prompt may not combine none with another value.")
 	}
-	if text := a.query.Get("max_age"); text != "" {
+	if text := a.Query.Get("max_age"); text != "" {
 		seconds, err := strconv.ParseUint(text, 10, 31)
 		if err != nil {
 			return protocol.Refuse("invalid_request", "max_age must be a number of seconds.")
 		}
-		a.maxAge, a.hasMaxAge = time.Duration(seconds)*time.Second, true
+		a.MaxAge, a.HasMaxAge = time.Duration(seconds)*time.Second, true
 	}
 	return nil
 }
 
-// asks reports whether prompt contains the value.
-func (a *authRequest) asks(value string) bool { return slices.Contains(a.prompt, value) }
+// Asks reports whether prompt contains the value.
+func (a *Request) Asks(value string) bool { return slices.Contains(a.Prompt, value) }
 
-// readResource reads the resource indicators (RFC 8707 section 2). An address
+// ReadResource reads the resource indicators (RFC 8707 section 2). An address
 // of the MCP server determines the audience. If the address names a tenant, it
 // also determines the tenant.
-func (a *authRequest) readResource(base string) *protocol.Error {
-	resources, refused := protocol.ParseResources(base, a.query["resource"])
+func (a *Request) ReadResource(base string) *protocol.Error {
+	resources, refused := protocol.ParseResources(base, a.Query["resource"])
 	if refused != nil {
 		return refused
 	}
@@ -195,32 +184,32 @@ func (a *authRequest) readResource(base string) *protocol.Error {
 		if !r.MCP() {
 			continue
 		}
-		a.actsAs = r.Audience
+		a.ActsAs = r.Audience
 		if r.Tenant != "" {
-			if a.tenantHint != "" && a.tenantHint != r.Tenant {
+			if a.TenantHint != "" && a.TenantHint != r.Tenant {
 				return protocol.Refuse("invalid_target", "resource and tenant_hint must name the same tenant.")
 			}
-			a.tenantHint = r.Tenant
+			a.TenantHint = r.Tenant
 		}
 	}
-	a.resource = authz.Resources(paths)
+	a.Resource = authz.Resources(paths)
 	return nil
 }
 
-// audience determines the token's audience: by the resource, else by the
+// ChooseAudience determines the token's audience: by the resource, else by the
 // requested scopes, else by the client's only audience (docs/decisions.md,
 // "OAuth"). It returns the audience and those requested scopes that the client
 // registered, without the scopes of other audiences than the resource's. A
 // request without scope asks for all scopes of the client.
-func (a *authRequest) audience(c clients.Client) (authz.Audience, []string, *protocol.Error) {
-	asked := a.scopes
+func (a *Request) ChooseAudience(c clients.Client) (authz.Audience, []string, *protocol.Error) {
+	asked := a.Scopes
 	if len(asked) == 0 {
 		asked = c.Scopes
 	}
 	var known, granted []string
 	for _, scope := range asked {
 		rule, ok := authz.FindRule(scope)
-		if !ok || a.actsAs != "" && rule.Audience != "" && rule.Audience != a.actsAs {
+		if !ok || a.ActsAs != "" && rule.Audience != "" && rule.Audience != a.ActsAs {
 			continue
 		}
 		known = append(known, scope)
@@ -239,11 +228,11 @@ func (a *authRequest) audience(c clients.Client) (authz.Audience, []string, *pro
 	if !ok {
 		return "", nil, protocol.Refuse("invalid_scope", "The scopes belong to more than one audience. Ask for those of one.")
 	}
-	audience = cmp.Or(a.actsAs, audience)
+	audience = cmp.Or(a.ActsAs, audience)
 	if audience == "" { // the scopes that the client did not register may still say which is meant
 		audience, _ = authz.CommonAudience(known)
 	}
-	if len(c.Audiences) == 1 && a.actsAs == "" {
+	if len(c.Audiences) == 1 && a.ActsAs == "" {
 		audience = c.Audiences[0]
 	}
 	if audience == "" || !slices.Contains(c.Audiences, audience) {
@@ -251,4 +240,29 @@ func (a *authRequest) audience(c clients.Client) (authz.Audience, []string, *pro
 			"The scopes do not select one of the audiences that the client registered. Add a scope of one, or a resource.")
 	}
 	return audience, granted, nil
+}
+
+// Name returns a hash of the request. Sessions and forms refer to the request
+// by this name.
+func (a *Request) Name() string { return ids.Hash(a.Query.Encode()) }
+
+// Link returns the request's address at path, relative to the pages of the
+// server.
+func (a *Request) Link(path string) string { return path + "?" + a.Query.Encode() }
+
+// SwitchAccount returns the address of the same request, changed so that the person
+// must sign in again and may use another account.
+func (a *Request) SwitchAccount() string {
+	query := url.Values{}
+	for name, values := range a.Query {
+		query[name] = values
+	}
+	prompt := []string{"login"}
+	if a.Asks("consent") {
+		prompt = append(prompt, "consent")
+	}
+	query.Set("prompt", strings.Join(prompt, " "))
+	query.Del("login_hint")
+	query.Del("id_token_hint")
+	return "authorize?" + query.Encode()
 }

@@ -1,4 +1,6 @@
-package oauth
+// Package discovery publishes what clients must know of the server: the discovery
+// documents, the key set, and the metadata of the protected resources.
+package discovery
 
 import (
 	"cmp"
@@ -23,10 +25,10 @@ const (
 	keySetLife   = 5 * time.Minute
 )
 
-// discovery publishes what clients must know of the server.
-type discovery struct {
-	baseURL string
-	keys    *signing.Keys
+// Documents publishes what clients must know of the server.
+type Documents struct {
+	BaseURL string
+	Keys    *signing.Keys
 }
 
 // publish writes a public JSON document that any origin may read.
@@ -40,19 +42,19 @@ func publish(w http.ResponseWriter, life time.Duration, body []byte) error {
 	return err
 }
 
-// keySet serves GET /.well-known/jwks.json.
-func (d discovery) keySet(w http.ResponseWriter, r *http.Request) error {
-	set, err := d.keys.KeySet(r.Context())
+// KeySet serves GET /.well-known/jwks.json.
+func (d Documents) KeySet(w http.ResponseWriter, r *http.Request) error {
+	set, err := d.Keys.KeySet(r.Context())
 	if err != nil {
 		return err
 	}
 	return publish(w, keySetLife, set)
 }
 
-// metadata serves both discovery documents, which have the same content: OpenID
+// Metadata serves both discovery documents, which have the same content: OpenID
 // Connect Discovery section 3 and RFC 8414 section 2.
-func (d discovery) metadata(w http.ResponseWriter, r *http.Request) error {
-	base := d.baseURL
+func (d Documents) Metadata(w http.ResponseWriter, r *http.Request) error {
+	base := d.BaseURL
 	clients, confidential, algs := protocol.AuthMethods, protocol.AuthMethods[1:], signing.AssertionAlgorithms
 	body, err := json.Marshal(map[string]any{
 		"issuer":                                        base,
@@ -98,15 +100,15 @@ func (d discovery) metadata(w http.ResponseWriter, r *http.Request) error {
 	return publish(w, documentLife, body)
 }
 
-// resourceDocument is the path of the metadata of protected resources. A
+// ResourcePath is the path of the metadata of protected resources. A
 // resource's own document is below it.
-const resourceDocument = "/.well-known/oauth-protected-resource"
+const ResourcePath = "/.well-known/oauth-protected-resource"
 
-// resourceMetadata serves the metadata of the API and of the addresses of the
+// ResourceMetadata serves the metadata of the API and of the addresses of the
 // MCP server (RFC 9728 sections 2 and 3.1).
-func (d discovery) resourceMetadata(w http.ResponseWriter, r *http.Request) error {
-	base := d.baseURL
-	path := cmp.Or(strings.TrimPrefix(r.URL.Path, resourceDocument), authz.API)
+func (d Documents) ResourceMetadata(w http.ResponseWriter, r *http.Request) error {
+	base := d.BaseURL
+	path := cmp.Or(strings.TrimPrefix(r.URL.Path, ResourcePath), authz.API)
 	resource, known := authz.ParseResource(path)
 	if !known {
 		return &protocol.Error{Status: http.StatusNotFound, Code: "not_found", Description: "There is no such resource."}
@@ -136,7 +138,7 @@ var openIDScopes = []string{"openid", "profile", "email"}
 // without those of OpenID Connect.
 func scopesOf(audiences ...authz.Audience) (out []string) {
 	for _, audience := range audiences {
-		now, _ := splitOffered(authz.Scopes(audience))
+		now, _ := protocol.SplitOffered(authz.Scopes(audience))
 		for _, scope := range now {
 			if !slices.Contains(openIDScopes, scope) {
 				out = append(out, scope)
