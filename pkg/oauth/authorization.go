@@ -23,22 +23,23 @@ import (
 // processed.
 type authorization struct {
 	request.Request
-	client          clients.Client
-	audience        authz.Audience
-	hinted          string   // actor that id_token_hint names, or ""
-	asked           []string // the requested scopes that the client registered
-	company.Company          // zero until an operator's tenant is known
-	session         *session.Session
-	choices         []page.Choice       // tenants to choose from
-	granted         []string            // the scopes that a code would get now
-	agents          string              // what the tenant lets agents do now, if the request is for the MCP server
-	agreed          bool                // an earlier consent permits all granted scopes at these resources
-	own             string              // whose application the pages say it is: ofCompany, ofPlatform, or "" for somebody else's
-	trusted         bool                // the company or the platform trusts the client (see trust)
-	silently        bool                // the trust takes the place of a consent
-	terms           *customer.Agreement // what a rider must agree to first; nil for nothing
-	epoch           int64               // the grant's epoch when the consent was read
-	since           string              // the actor's attribute since at that time
+	company.Company // zero until an operator's tenant is known
+
+	client   clients.Client
+	audience authz.Audience
+	hinted   string   // actor that id_token_hint names, or ""
+	asked    []string // the requested scopes that the client registered
+	session  *session.Session
+	choices  []page.Choice       // tenants to choose from
+	granted  []string            // the scopes that a code would get now
+	agents   string              // what the tenant lets agents do now, if the request is for the MCP server
+	agreed   bool                // an earlier consent permits all granted scopes at these resources
+	own      string              // whose application the pages say it is: ofCompany, ofPlatform, or "" for somebody else's
+	trusted  bool                // the company or the platform trusts the client (see trust)
+	silently bool                // the trust takes the place of a consent
+	terms    *customer.Agreement // what a rider must agree to first; nil for nothing
+	epoch    int64               // the grant's epoch when the consent was read
+	since    string              // the actor's attribute since at that time
 
 	// ofPage is the name of the page of this service, /docs or /console/, that alone
 	// can receive the code; "" if others can.
@@ -47,8 +48,8 @@ type authorization struct {
 	agentsThen string // what the tenant let agents do when the person consented to this client
 }
 
-// requests reads authorization requests.
-type requests struct {
+// authorizations reads authorization requests.
+type authorizations struct {
 	clients   *clients.Registry
 	keys      *signing.Keys
 	companies company.Companies
@@ -57,7 +58,7 @@ type requests struct {
 // open parses the request and determines its client, audience and tenant. The
 // error is a *protocol.PageError, a *redirectError, a *company.UnknownError, a
 // *clients.DocumentError, a throttle's 429, or an internal error.
-func (q *requests) open(r *http.Request) (*authorization, error) {
+func (q *authorizations) open(r *http.Request) (*authorization, error) {
 	ctx := r.Context()
 	asked, err := request.Parse(r.URL.RawQuery)
 	if err != nil {
@@ -107,7 +108,7 @@ func (q *requests) open(r *http.Request) (*authorization, error) {
 
 // posted reads a form of an authorization's page, and the authorization request
 // that the form's address repeats in its query.
-func (q *requests) posted(r *http.Request) (*authorization, url.Values, error) {
+func (q *authorizations) posted(r *http.Request) (*authorization, url.Values, error) {
 	form, err := readForm(r)
 	if err != nil {
 		return nil, nil, err
@@ -122,7 +123,7 @@ func reload(w http.ResponseWriter, r *http.Request) error {
 }
 
 // hintedActor returns the actor that an id_token_hint names.
-func (q *requests) hintedActor(ctx context.Context, hint string) (string, error) {
+func (q *authorizations) hintedActor(ctx context.Context, hint string) (string, error) {
 	claims, err := q.keys.VerifyID(ctx, hint)
 	if err != nil {
 		return "", err

@@ -73,8 +73,8 @@ type Server struct {
 	consent   *consentPage
 	terms     *termsPage
 	password  *passwordPage
-	forgot    *forgotPage
-	signUp    *forgotPage
+	forgot    *linkPage
+	signUp    *linkPage
 	apps      *appsPage
 	logout    *logoutPage
 	discovery discovery.Documents
@@ -112,18 +112,18 @@ func New(c Config, db *table.DB, keys *signing.Keys, log *slog.Logger) *Server {
 // addPages adds what people see with a browser.
 func (s *Server) addPages(c Config, keys *signing.Keys, limiter *throttle.Throttle) {
 	sessions := session.NewStore(s.db, session.Cookies{Secure: s.secure}, s.now)
-	known, agreed := company.Companies{DB: s.db, BaseURL: c.BaseURL}, consents{s.db, s.now}
+	known, agreed := company.Companies{DB: s.db, BaseURL: c.BaseURL}, consentStore{s.db, s.now}
 	s.pages = &pages{c.BaseURL, s.log, sessions}
-	asked := &requests{s.clients, keys, known}
+	asked := &authorizations{s.clients, keys, known}
 	decided := &decisions{s.pages, s.db, known, s.clients, s.tokens, s.now}
-	s.signIn = &signInPage{s.pages, asked, decided.owner, &passwordCheck{sessions, limiter, c.Limits, s.now},
+	s.signIn = &signInPage{s.pages, asked, decided.owner, &signInCheck{sessions, limiter, c.Limits, s.now},
 		c.Mail != nil}
 	s.picker, s.consent = &pickerPage{asked, decided}, &consentPage{asked, decided, agreed}
 	s.terms = &termsPage{asked, decided}
 	s.authorize = &authorizePage{asked, decided, s.signIn, s.picker, s.consent, s.terms}
 	s.password = &passwordPage{s.pages, asked, link.NewStore(s.db, s.now), c.Mail != nil}
-	s.forgot = &forgotPage{name: forgotForm, pages: s.pages, requests: asked, links: s.password.links, throttle: limiter,
-		limit: c.Limits.Links, mail: c.Mail, wait: mailTime, after: time.After}
+	s.forgot = &linkPage{name: forgotForm, pages: s.pages, authorizations: asked, links: s.password.links,
+		throttle: limiter, limit: c.Limits.Links, mail: c.Mail, wait: mailTime, after: time.After}
 	signUp := *s.forgot
 	signUp.name, s.signUp = signUpForm, &signUp
 	s.apps = &appsPage{s.pages, known, agreed, s.signIn}

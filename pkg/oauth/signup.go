@@ -37,7 +37,7 @@ func maySignUp(audience authz.Audience, n tenant.Tenant) bool {
 // tenant.SignUpInvite, an address that no operator has added gets no mail. A new
 // account gets the folded address. Otherwise whoever owns the mailbox of another
 // spelling could take the address from its owner.
-func (p *forgotPage) mailSignUp(ctx context.Context, o company.Own, lang page.Lang, form url.Values) error {
+func (p *linkPage) mailSignUp(ctx context.Context, o company.Own, lang page.Lang, form url.Values) error {
 	to := email.Fold(form.Get("email"))
 	if !email.Valid(to) {
 		return nil
@@ -74,7 +74,7 @@ func (p *forgotPage) mailSignUp(ctx context.Context, o company.Own, lang page.La
 
 // signUpMail returns the message to somebody who wants an account. If the account
 // is known, that is one with a password, the message has no one-time link.
-func (p *forgotPage) signUpMail(ctx context.Context, o company.Own, lang page.Lang, n login.Link,
+func (p *linkPage) signUpMail(ctx context.Context, o company.Own, lang page.Lang, n login.Link,
 	known bool) (subject, text string, err error) {
 	base, company := p.sender(o)
 	hints := login.LinkHints(o.Audience, o.Tenant.Slug)
@@ -140,7 +140,7 @@ func (p *passwordPage) begun(r *http.Request, n login.Link) (*authorization, boo
 	}
 	first := r.Clone(r.Context())
 	first.URL.RawQuery = n.SignUp.Query
-	a, err := p.requests.open(first)
+	a, err := p.authorizations.open(first)
 	if err != nil { // for example, the client is gone
 		p.log.InfoContext(r.Context(), "a sign-up cannot go on with its request", "error", err)
 		return nil, false

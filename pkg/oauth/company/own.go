@@ -60,8 +60,9 @@ func (c Companies) OpenOwn(r *http.Request) (Own, error) {
 	}
 	switch {
 	case slug == "" && r.URL.Query().Has("tenant"): // where the API's tools have it
-		return Own{}, protocol.RefuseOnPage("request", "the parameter tenant is not known: name the company by tenant_hint, as in "+
-			path.Base(r.URL.Path)+"?audience=rider&tenant_hint=metro")
+		return Own{}, protocol.RefuseOnPage("request",
+			"the parameter tenant is not known: name the company by tenant_hint, as in "+
+				path.Base(r.URL.Path)+"?audience=rider&tenant_hint=metro")
 	case !slices.Contains(authz.Audiences, o.Audience):
 		return Own{}, protocol.RefuseOnPage("request", "audience is not known")
 	case slug == "" && o.Audience != authz.Dashboard:

@@ -12,7 +12,8 @@ func FuzzRequest(f *testing.F) {
 		if a.ClientID == "" || a.RedirectURI == "" || len(a.State) > longestState {
 			t.Errorf("%q: %+v", raw, a)
 		}
-		if a.Read() == nil && (!Secret256.MatchString(a.Challenge) || a.MaxAge < 0 || (a.Asks("none") && len(a.Prompt) != 1)) {
+		if a.Read() == nil && (!Secret256.MatchString(a.Challenge) || a.MaxAge < 0 ||
+			(a.Asks("none") && len(a.Prompt) != 1)) {
 			t.Errorf("%q: %+v", raw, a)
 		}
 		if _, err := Parse(a.Query.Encode()); err != nil && len(a.Query.Encode()) <= LongestQuery {

@@ -13,7 +13,7 @@ const pickForm = "tenant"
 
 // pickerPage asks an operator to choose one of several tenants.
 type pickerPage struct {
-	*requests
+	*authorizations
 	*decisions
 }
 

@@ -36,9 +36,9 @@ func statusOf(problem string) int {
 	return http.StatusBadRequest
 }
 
-// passwordCheck signs people in by mail address and password. It limits the
+// signInCheck signs people in by mail address and password. It limits the
 // guesses.
-type passwordCheck struct {
+type signInCheck struct {
 	sessions *session.Store
 	throttle *throttle.Throttle
 	limits   Limits
@@ -49,7 +49,7 @@ type passwordCheck struct {
 // returned page has a problem to show. tenantID may be empty for an operator. An
 // unknown account, a wrong password, a disabled account, and an account that may
 // not act in the tenant (see Accounts.Admitted) get the same problem.
-func (c *passwordCheck) signIn(w http.ResponseWriter, r *http.Request, n session.Session,
+func (c *signInCheck) signIn(w http.ResponseWriter, r *http.Request, n session.Session,
 	tenantID, secret string) (page.SignIn, error) {
 	ctx, again := r.Context(), page.SignIn{Email: n.Email, Problem: wrong}
 	n.Email = strings.TrimSpace(n.Email)
@@ -97,7 +97,7 @@ func (c *passwordCheck) signIn(w http.ResponseWriter, r *http.Request, n session
 // the address, for the account at this address, and for the account at all
 // addresses. Beyond the limit of the third count, each attempt has to wait
 // longer than the one before, up to 20 minutes.
-func (c *passwordCheck) counters(ctx context.Context, name string, d session.Device, known bool) []throttle.Counter {
+func (c *signInCheck) counters(ctx context.Context, name string, d session.Device, known bool) []throttle.Counter {
 	limits := c.limits
 	if known {
 		return []throttle.Counter{{Kind: "signin-device", Key: d.CounterKey(name), Limit: limits.SignInsAnAccount,

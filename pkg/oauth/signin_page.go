@@ -18,9 +18,9 @@ const signInForm = "signin"
 // server's own pages.
 type signInPage struct {
 	*pages
-	*requests
+	*authorizations
 	owner func(context.Context, *authorization) error
-	check *passwordCheck
+	check *signInCheck
 	mails bool // the server can mail a link to set a password
 }
 

@@ -25,8 +25,8 @@ import (
 // the flags and the actor, they are one batch of 100 items.
 const mostApps = 98
 
-// consents stores what people consented to.
-type consents struct {
+// consentStore stores what people consented to.
+type consentStore struct {
 	db  *table.DB
 	now func() time.Time
 }
@@ -97,14 +97,14 @@ func inForce(consent, actor table.Item) bool {
 // A consent to a client that the page named as the company's or the platform's
 // own permits nothing by itself. The client may change its own registration, and
 // the new one must not profit from the name.
-func (c consents) add(ctx context.Context, a *authorization) (func(*table.Tx), error) {
+func (c consentStore) add(ctx context.Context, a *authorization) (func(*table.Tx), error) {
 	if a.own != "" {
 		return c.put(ctx, a, none)
 	}
 	return c.put(ctx, a, a.wanted())
 }
 
-func (c consents) put(ctx context.Context, a *authorization, given []string) (func(*table.Tx), error) {
+func (c consentStore) put(ctx context.Context, a *authorization, given []string) (func(*table.Tx), error) {
 	t := c.db.Tenant(a.Tenant.ID)
 	key := consentKey(t, a.client.ID, a.session.Actor)
 	was, err := t.Get(ctx, key)
@@ -130,7 +130,7 @@ func (c consents) put(ctx context.Context, a *authorization, given []string) (fu
 
 // tenants returns the tenants in which the session's person may have
 // consents.
-func (c consents) tenants(ctx context.Context, n *session.Session) ([]string, error) {
+func (c consentStore) tenants(ctx context.Context, n *session.Session) ([]string, error) {
 	if n.Audience != authz.Dashboard {
 		return []string{n.TenantID}, nil
 	}
@@ -145,7 +145,7 @@ func (c consents) tenants(ctx context.Context, n *session.Session) ([]string, er
 // recently allowed first. It omits consents that are no longer in force. A
 // client is one entry with the consents of all tenants. Entries are joined by
 // the client's id only, because anybody may choose the name of another client.
-func (c consents) list(ctx context.Context, n *session.Session) ([]page.App, error) {
+func (c consentStore) list(ctx context.Context, n *session.Session) ([]page.App, error) {
 	tenants, err := c.tenants(ctx, n)
 	if err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ type consent struct {
 // consent again from the table.
 //
 // Access pattern: by-g1 T#t#CONSENTS#actor, then a batch get.
-func (c consents) in(ctx context.Context, n *session.Session, tenantID string) ([]consent, error) {
+func (c consentStore) in(ctx context.Context, n *session.Session, tenantID string) ([]consent, error) {
 	t := c.db.Tenant(tenantID)
 	listed, err := t.Query(ctx, consentsOf(t, n.Actor), table.Query{Index: 1, Limit: mostApps})
 	if err != nil {
@@ -221,7 +221,7 @@ func (c consents) in(ctx context.Context, n *session.Session, tenantID string) (
 // end deletes the actor's consent to the client and ends the grant in
 // one transaction. So a consent is listed as long as tokens of its grant are
 // valid.
-func (c consents) end(ctx context.Context, tenantID, client, actor string) error {
+func (c consentStore) end(ctx context.Context, tenantID, client, actor string) error {
 	t := c.db.Tenant(tenantID)
 	err := table.Retry(ctx, func(ctx context.Context) error {
 		tx := t.Write()

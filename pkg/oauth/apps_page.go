@@ -19,7 +19,7 @@ const appsForm = "apps"
 type appsPage struct {
 	*pages
 	companies company.Companies
-	consents  consents
+	consents  consentStore
 	signIn    *signInPage
 }
 

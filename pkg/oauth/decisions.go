@@ -16,112 +16,9 @@ import (
 	"svc/pkg/oauth/clients"
 	"svc/pkg/oauth/company"
 	"svc/pkg/oauth/protocol"
-	"svc/pkg/oauth/request"
 	"svc/pkg/oauth/session"
 	"svc/pkg/oauth/tokens"
 )
-
-// step is what an authorization needs next.
-type step int
-
-const (
-	stepSignIn step = iota
-	stepPick
-	stepConsent
-	stepIssue
-)
-
-// promptless are the errors that prompt=none returns instead of a page (OpenID
-// Connect Core section 3.1.2.6).
-var promptless = map[step]*protocol.Error{
-	stepSignIn: protocol.Refuse("login_required", "The person must sign in first, which needs a page."),
-	stepPick: protocol.Refuse("account_selection_required",
-		"The person has several memberships, or none. Name the tenant by tenant_hint."),
-	stepConsent: protocol.Refuse("consent_required", "The person must consent first, which needs a page."),
-}
-
-// needsPage reports whether the error is one of promptless.
-func needsPage(code string) bool {
-	for _, e := range promptless {
-		if e.Code == code {
-			return true
-		}
-	}
-	return false
-}
-
-// authorizePage takes an authorization request to its next step.
-type authorizePage struct {
-	*requests
-	*decisions
-	signIn  *signInPage
-	picker  *pickerPage
-	consent *consentPage
-	terms   *termsPage
-}
-
-// serve serves GET and POST /oauth/authorize.
-func (p *authorizePage) serve(w http.ResponseWriter, r *http.Request) error {
-	if r.Method == http.MethodPost { // OpenID Connect Core section 3.1.2.1; a POST from another site sends no cookie
-		return authorizeByGet(w, r)
-	}
-	a, err := p.open(r)
-	if err != nil {
-		return err
-	}
-	if a.Query.Has(request.CompanyTyped) && a.Tenant.ID != "" {
-		p.sessions.RememberCompany(w, a.Tenant.Slug)
-	}
-	base, err := p.requests.companies.SignInBase(r, a.audience, a.Tenant)
-	if err != nil {
-		return err
-	}
-	if base != "" {
-		return p.lead(w, r, a.frame(), base+"/oauth/authorize?"+r.URL.RawQuery)
-	}
-	next, err := p.proceed(r, a)
-	if err != nil {
-		return err
-	}
-	switch {
-	case next >= stepConsent && a.terms != nil && !a.Asks("none"):
-		return p.terms.show(w, r, a, "", http.StatusOK)
-	case next == stepIssue && a.silently:
-		return p.issue(w, r, a, ids.Secret(), p.consent.consents.add)
-	case next == stepIssue:
-		return p.issue(w, r, a, ids.Secret(), p.mustStand)
-	}
-	if a.Asks("none") {
-		return &redirectError{a, promptless[next]}
-	}
-	switch next {
-	case stepSignIn:
-		if a.Asks("create") && p.signIn.mails && maySignUp(a.audience, a.Tenant) {
-			return redirect(w, http.StatusFound, a.Link("signup"))
-		}
-		return p.signIn.show(w, r, a, page.SignIn{Email: a.LoginHint}, http.StatusOK)
-	case stepPick:
-		return p.picker.show(w, r, a)
-	default:
-		return p.consent.show(w, r, a)
-	}
-}
-
-// authorizeByGet redirects a POST request to the same request by GET.
-func authorizeByGet(w http.ResponseWriter, r *http.Request) error {
-	posted, err := readForm(r)
-	if err != nil {
-		return err
-	}
-	query, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
-		return protocol.RefuseOnPage("request", "the query is malformed")
-	}
-	for name, values := range posted {
-		query[name] = append(query[name], values...)
-	}
-	return redirect(w, http.StatusSeeOther, "authorize?"+query.Encode())
-}
 
 // decisions finds the next page that an authorization needs. If it needs none, decisions
 // issues the code.
@@ -134,9 +31,10 @@ type decisions struct {
 	now       func() time.Time
 }
 
-// answered reads a form of an authorization's page as requests.posted does, and decides
+// answered reads a form of an authorization's page as authorizations.posted does, and decides
 // the next step of the authorization.
-func (d *decisions) answered(q *requests, r *http.Request) (a *authorization, form url.Values, next step, err error) {
+func (d *decisions) answered(q *authorizations, r *http.Request) (
+	a *authorization, form url.Values, next step, err error) {
 	if a, form, err = q.posted(r); err == nil {
 		next, err = d.proceed(r, a)
 	}

@@ -23,9 +23,9 @@ const passwordForm = "password"
 // passwordPage sets a password by a one-time link.
 type passwordPage struct {
 	*pages
-	requests *requests
-	links    *link.Store
-	mails    bool // the server can mail a new link
+	authorizations *authorizations
+	links          *link.Store
+	mails          bool // the server can mail a new link
 }
 
 // openLink is a usable link with its account and company.
@@ -58,17 +58,17 @@ func (p *passwordPage) open(r *http.Request) (*openLink, string, error) {
 	if o.Link, o.account, err = p.links.Open(r.Context(), o.secret); err != nil {
 		return nil, "", p.gone(r, err)
 	}
-	if o.at, err = p.requests.companies.ByID(r.Context(), o.TenantID); err != nil {
+	if o.at, err = p.authorizations.companies.ByID(r.Context(), o.TenantID); err != nil {
 		return nil, "", err
 	}
 	if o.SignUp == nil {
-		base, err := p.requests.companies.PasswordBase(r, o.Audience, o.at.Tenant)
+		base, err := p.authorizations.companies.PasswordBase(r, o.Audience, o.at.Tenant)
 		return o, base, err
 	}
 	if !maySignUp(o.Audience, o.at.Tenant) || o.Actor == "" && o.at.Tenant.RiderSignUp != tenant.SignUpOpen {
 		return nil, "", p.gone(r, link.ErrGone)
 	}
-	base, err := p.requests.companies.SignInBase(r, o.Audience, o.at.Tenant)
+	base, err := p.authorizations.companies.SignInBase(r, o.Audience, o.at.Tenant)
 	o.begun, o.here = p.begun(r, o.Link)
 	return o, base, err
 }
@@ -84,7 +84,7 @@ func (p *passwordPage) gone(r *http.Request, err error) error {
 	if !r.URL.Query().Has("audience") {
 		return &e
 	}
-	o, err := p.requests.companies.OpenOwn(r)
+	o, err := p.authorizations.companies.OpenOwn(r)
 	switch err.(type) { //nolint:errorlint // never wrapped
 	case nil:
 	case *company.UnknownError, *protocol.PageError:

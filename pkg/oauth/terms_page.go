@@ -34,7 +34,7 @@ func newerTerms(a *authorization, actor table.Item) (*customer.Agreement, error)
 // Tokens that the rider's applications have stay valid, and prompt=none asks for
 // nothing.
 type termsPage struct {
-	*requests
+	*authorizations
 	*decisions
 }
 
@@ -47,7 +47,7 @@ func (p *termsPage) show(w http.ResponseWriter, r *http.Request, a *authorizatio
 // post serves POST /oauth/terms. It stores the agreement, and redirects to the
 // authorization request.
 func (p *termsPage) post(w http.ResponseWriter, r *http.Request) error {
-	a, form, next, err := p.answered(p.requests, r)
+	a, form, next, err := p.answered(p.authorizations, r)
 	if err != nil {
 		return err
 	}

@@ -32,12 +32,12 @@ const (
 	mailTime = 3 * time.Second
 )
 
-// forgotPage mails one-time links to set a password. It serves two paths: one for
+// linkPage mails one-time links to set a password. It serves two paths: one for
 // people who forgot theirs, and one for riders who want an account.
-type forgotPage struct {
+type linkPage struct {
 	name string // forgotForm or signUpForm: of the path and of the form
 	*pages
-	*requests
+	*authorizations
 	links    *link.Store
 	throttle *throttle.Throttle
 	limit    int    // requests per network address and hour
@@ -50,10 +50,10 @@ type forgotPage struct {
 // comes from the sign-in page of an authorization keeps its query, which leads
 // back. The error is a *protocol.PageError if the server cannot mail, or if nobody of this
 // audience and company may sign up. A sign-up without an audience is a rider's.
-func (p *forgotPage) open(r *http.Request) (company.Own, error) {
+func (p *linkPage) open(r *http.Request) (company.Own, error) {
 	if p.mail == nil {
-		return company.Own{}, &protocol.PageError{Status: http.StatusNotFound, Kind: "request", Detail: "no mailer is configured",
-			SignIn: company.AppsLink(r)}
+		return company.Own{}, &protocol.PageError{Status: http.StatusNotFound, Kind: "request",
+			Detail: "no mailer is configured", SignIn: company.AppsLink(r)}
 	}
 	if p.signsUp() && company.IsOwn(r) && !r.URL.Query().Has("audience") {
 		query := r.URL.Query()
@@ -70,22 +70,22 @@ func (p *forgotPage) open(r *http.Request) (company.Own, error) {
 	return o, err
 }
 
-func (p *forgotPage) openAny(r *http.Request) (company.Own, error) {
+func (p *linkPage) openAny(r *http.Request) (company.Own, error) {
 	if company.IsOwn(r) {
 		return p.companies.OpenOwn(r)
 	}
-	a, err := p.requests.open(r)
+	a, err := p.authorizations.open(r)
 	if err != nil {
 		return company.Own{}, err
 	}
 	return company.Own{Audience: a.audience, Company: a.Company, Query: a.Query}, nil
 }
 
-func (p *forgotPage) signsUp() bool { return p.name == signUpForm }
+func (p *linkPage) signsUp() bool { return p.name == signUpForm }
 
 // get serves GET /oauth/forgot and GET /oauth/signup, at the address where the
 // account signs in.
-func (p *forgotPage) get(w http.ResponseWriter, r *http.Request) error {
+func (p *linkPage) get(w http.ResponseWriter, r *http.Request) error {
 	o, err := p.open(r)
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (p *forgotPage) get(w http.ResponseWriter, r *http.Request) error {
 	return p.ask(w, r, o, c, http.StatusOK)
 }
 
-func (p *forgotPage) ask(w http.ResponseWriter, r *http.Request, o company.Own, c page.Forgot, status int) error {
+func (p *linkPage) ask(w http.ResponseWriter, r *http.Request, o company.Own, c page.Forgot, status int) error {
 	c.Action, c.CSRF = p.name+"?"+o.Query.Encode(), p.sessions.FormToken(w, r, p.name, o.Query.Encode())
 	c.Rider, c.Driver = o.Audience == authz.Rider, o.Audience == authz.Driver
 	if c.SignUp = p.signsUp(); c.SignUp {
@@ -116,7 +116,7 @@ func (p *forgotPage) ask(w http.ResponseWriter, r *http.Request, o company.Own, 
 // post serves POST /oauth/forgot and POST /oauth/signup: it mails a one-time link to
 // the account's address. Neither the response nor its time reveals whether the account
 // exists.
-func (p *forgotPage) post(w http.ResponseWriter, r *http.Request) error {
+func (p *linkPage) post(w http.ResponseWriter, r *http.Request) error {
 	form, err := readForm(r)
 	if err != nil {
 		return err
@@ -159,7 +159,7 @@ func (p *forgotPage) post(w http.ResponseWriter, r *http.Request) error {
 		CSRF: form.Get("csrf"), Email: form.Get("email"), SignIn: signInLink(r, o.Query), SignUp: p.signsUp()})
 }
 
-func (p *forgotPage) send(ctx context.Context, o company.Own, lang page.Lang, form url.Values) error {
+func (p *linkPage) send(ctx context.Context, o company.Own, lang page.Lang, form url.Values) error {
 	if p.signsUp() {
 		return p.mailSignUp(ctx, o, lang, form)
 	}
@@ -184,7 +184,7 @@ func signInLink(r *http.Request, query url.Values) string {
 // somebody else's mailbox. mailLink does nothing if the account does not exist,
 // is disabled, or has no stored address, or if there were linksAnAccount
 // requests for this account in the current hour.
-func (p *forgotPage) mailLink(ctx context.Context, o company.Own, lang page.Lang, address string) error {
+func (p *linkPage) mailLink(ctx context.Context, o company.Own, lang page.Lang, address string) error {
 	account := session.AccountKey(o.Audience, o.Tenant.ID, address)
 	err := p.throttle.Count(ctx, throttle.Counter{Kind: "forgot", Key: account, Limit: linksAnAccount, Window: time.Hour})
 	if _, refused := throttle.Refused(err); refused {
@@ -220,7 +220,7 @@ func (p *forgotPage) mailLink(ctx context.Context, o company.Own, lang page.Lang
 // sender returns the address at which a mailed link begins, and the company's name.
 // An operator's account belongs to no tenant, so the mail must not use a tenant's
 // name, and the link must not use its domain.
-func (p *forgotPage) sender(o company.Own) (base, company string) {
+func (p *linkPage) sender(o company.Own) (base, company string) {
 	switch {
 	case o.Audience == authz.Dashboard:
 		return p.baseURL, ""

@@ -15,9 +15,9 @@ const consentForm = "consent"
 
 // consentPage asks whether a client may act for the person.
 type consentPage struct {
-	*requests
+	*authorizations
 	*decisions
-	consents consents
+	consents consentStore
 }
 
 // shown identifies what a consent page showed. Its form consents to exactly
@@ -56,7 +56,7 @@ func (a *authorization) agreedOnce(token string) bool {
 // page would show now (another session, other scopes), the server starts the
 // request again.
 func (p *consentPage) post(w http.ResponseWriter, r *http.Request) error {
-	a, form, next, err := p.answered(p.requests, r)
+	a, form, next, err := p.answered(p.authorizations, r)
 	if err != nil {
 		return err
 	}
