@@ -10,7 +10,7 @@ RACE := $(if $(shell command -v $${CC:-cc} || command -v gcc),-race)
 $(shell test -e "bin/$$(cat bin/engine 2>/dev/null)" || rm -f bin/engine)
 # Tests that drive the service from outside, with browsers, built functions and third-party clients. The race detector
 # would only slow them down. The service's packages run with it in their own tests and in pkg/app.
-OUTSIDE := pkg/app/agents pkg/app/docspage pkg/app/e2e pkg/app/generated pkg/app/replay pkg/oauth/browser pkg/oauth/conformance
+OUTSIDE := pkg/app/agents pkg/app/docspage pkg/app/e2e pkg/app/generated pkg/app/replay pkg/app/repository pkg/oauth/browser pkg/oauth/conformance
 # Many tests wait for their engine or for a time limit. By default, Go would run only as many tests at a time as there
 # are processors.
 PARALLEL := -parallel 8
@@ -85,7 +85,7 @@ short-dynamodb-local: bin/engine dynamodb-local ## run the tests that CI runs on
 	@set -x; export SVC_ENGINE=dynamodb-local; failed=0; \
 	go test -short -p 3 -shuffle=on -timeout 30m $(ENGINES) || failed=1; \
 	go test -short -p 3 -shuffle=on -timeout 30m -run '$(RACES)' $(RACING) || failed=1; \
-	go test -timeout 30m -run '^TestPoliciesAreWhatIsUsed$$' ./pkg/app || failed=1; \
+	go test -timeout 30m -run '^TestPoliciesAreWhatIsUsed$$' ./pkg/app/repository || failed=1; \
 	exit $$failed
 
 .PHONY: race
@@ -120,7 +120,7 @@ golden: bin/engine ## write the golden files again from what the code does now
 	@failed=0; set -x; \
 	go test -count=1 -run 'TestEvents|TestReplay' ./pkg/edge/gateway ./pkg/app/replay -update || failed=1; \
 	go test -count=1 -run 'TestUnknownSurvivesEveryWrite' ./pkg/app -update || failed=1; \
-	go test -count=1 -run 'TestGoldenDocuments|TestFloorPicture' ./pkg/app -update || failed=1; \
+	go test -count=1 -run 'TestGoldenDocuments|TestFloorPicture' ./pkg/app/repository -update || failed=1; \
 	go test -count=1 -run TestReferenceOfCommands ./cmd/svc -update || failed=1; \
 	exit $$failed
 

@@ -338,9 +338,9 @@ func TestToolCallCostsWhatTheRequestCosts(t *testing.T) {
 		{apptest.Request{Method: http.MethodGet, Path: "/api/v1/drivers", Token: s.Token(t, operator)},
 			toolCall("/mcp", s.agent(t, operator), "svc_list_drivers", `{}`)},
 	} {
-		unprice(t, s.DB, "metro") // a ride marks the copy of the flags that its token reads
+		apptest.Unprice(t, s.DB, "metro") // a ride marks the copy of the flags that its token reads
 		direct := s.Do(t, c.direct).Seen
-		unprice(t, s.DB, "metro")
+		apptest.Unprice(t, s.DB, "metro")
 		tool := s.Do(t, c.tool).Must(t, 200).Seen
 		if direct.Status/100 != 2 || direct.Usage.ReadUnits != tool.Usage.ReadUnits ||
 			direct.Usage.WriteUnits != tool.Usage.WriteUnits || direct.Usage.Requests != tool.Usage.Requests || !tool.Agent {

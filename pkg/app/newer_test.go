@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -26,6 +27,7 @@ import (
 
 	"svc/pkg/access/signing"
 	"svc/pkg/app"
+	"svc/pkg/app/apptest"
 	"svc/pkg/app/e2e"
 	"svc/pkg/app/localapp"
 	"svc/pkg/background/erasure"
@@ -46,6 +48,8 @@ import (
 
 	"svc/pkg/local/testkit"
 )
+
+var update = flag.Bool("update", false, "write the golden files anew")
 
 // newerBuild is a transport that simulates a newer build on the same table. It
 // adds an attribute, a member of the document and a higher v to every item that
@@ -309,7 +313,7 @@ func TestUnknownSurvivesEveryWrite(t *testing.T) {
 	_, err = demo.Load(t.Context(), rt.DB, time.Now())
 	testkit.Must(t, err)
 	for _, slug := range []string{"metro", "harbor", "sandbox"} {
-		unprice(t, rt.DB, slug)
+		apptest.Unprice(t, rt.DB, slug)
 	}
 	n.replaced, n.lost = map[string]bool{}, map[string]bool{} // of the service, not of the demo
 	e2e.Run(t, e2e.Target{BaseURL: running.BaseURL, Patience: 10 * time.Minute})

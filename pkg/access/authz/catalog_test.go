@@ -59,7 +59,7 @@ func TestCommonAudience(t *testing.T) {
 }
 
 // TestCatalog checks that the lists of scopes and permissions are sorted and
-// without duplicates. pkg/app compares the catalog with the specification.
+// without duplicates. pkg/app/repository compares the catalog with the specification.
 func TestCatalog(t *testing.T) {
 	lists := map[string][]string{"permissions": authz.Permissions()}
 	for _, audience := range authz.Audiences {

@@ -56,7 +56,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// The routes outside /api/v1. Those under it are the rows, which pkg/app compares.
+// The routes outside /api/v1. Those under it are the rows, which pkg/app/repository compares.
 const besides = `
 OAuthFunction ANY /oauth/{proxy+}
 OAuthFunction ANY /.well-known/{proxy+}

@@ -1,4 +1,4 @@
-package app_test
+package repository_test
 
 import (
 	"fmt"
@@ -150,7 +150,7 @@ func TestProdPagesSomebody(t *testing.T) {
 	if assertion.Tag != "!Not" || !slices.Equal(values(assertion.Content[0]), []string{"AlarmTopicArn", ""}) {
 		t.Errorf("the rule asserts %s %q", assertion.Tag, values(assertion.Content[0]))
 	}
-	config, err := os.ReadFile("../../samconfig.toml")
+	config, err := os.ReadFile("../../../samconfig.toml")
 	testkit.Must(t, err)
 	_, prod, _ := strings.Cut(string(config), "[prod.deploy.parameters]")
 	prod, _, _ = strings.Cut(prod, "\n[")
@@ -179,7 +179,7 @@ func TestMailRefusalsAreCounted(t *testing.T) {
 		t.Fatalf("the filter is %s", filter)
 	}
 	written := false
-	testkit.Must(t, filepath.WalkDir("../oauth", func(path string, d fs.DirEntry, err error) error {
+	testkit.Must(t, filepath.WalkDir("../../oauth", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err
 		}
@@ -224,7 +224,7 @@ func TestLettersReachTheirQueue(t *testing.T) {
 // TestAlarmTable: docs/operations/alarms.md lists for each alarm what it
 // watches, and how it notifies: as a page, as a ticket or through ServiceAlarm.
 func TestAlarmTable(t *testing.T) {
-	text, err := os.ReadFile("../../docs/operations/alarms.md")
+	text, err := os.ReadFile("../../../docs/operations/alarms.md")
 	testkit.Must(t, err)
 	for _, kind := range []string{"AWS::CloudWatch::Alarm", "AWS::CloudWatch::CompositeAlarm"} {
 		for name, resource := range ofType(t, kind) {

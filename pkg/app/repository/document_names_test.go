@@ -1,4 +1,4 @@
-package app_test
+package repository_test
 
 import (
 	"encoding/json"
@@ -100,7 +100,7 @@ func TestCodesOfOAuthErrors(t *testing.T) {
 		}
 	}
 	testkit.Must(t, json.Unmarshal(text, &doc))
-	catalogue, err := os.ReadFile("../../docs/errors.md")
+	catalogue, err := os.ReadFile("../../../docs/errors.md")
 	testkit.Must(t, err)
 	_, rows, _ := strings.Cut(string(catalogue), "## Of the OAuth endpoints")
 	rows, _, _ = strings.Cut(rows, "\n## ")

@@ -1,4 +1,4 @@
-package app_test
+package repository_test
 
 import (
 	"os"
@@ -34,7 +34,7 @@ func TestRestoreWaits(t *testing.T) {
 		testkit.Must(t, os.WriteFile(filepath.Join(bin, name), []byte(tool), 0o700))
 	}
 	calls := filepath.Join(bin, "calls")
-	cmd := exec.CommandContext(t.Context(), "../../ops/restore", "svc-old", "svc-new", "2026-05-04T03:00:00Z")
+	cmd := exec.CommandContext(t.Context(), "../../../ops/restore", "svc-old", "svc-new", "2026-05-04T03:00:00Z")
 	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "CALLS="+calls,
 		"PARAMETERS=Environment=prod BaseUrl=https://api.example.com")
 	out, err := cmd.CombinedOutput()

@@ -1,4 +1,4 @@
-package app_test
+package repository_test
 
 import (
 	"go/ast"
@@ -52,7 +52,7 @@ func TestEveryRowIsServed(t *testing.T) {
 	for _, r := range app.Rows(nil) {
 		served[r.ID]++
 	}
-	made := rowsInSource(t, "../domain")
+	made := rowsInSource(t, "../../domain")
 	for _, r := range webhook.AgentRows() { // of the MCP server alone, which calls them for its methods
 		served[r.ID]++
 	}

@@ -1,4 +1,4 @@
-package app_test
+package repository_test
 
 import (
 	"io/fs"
@@ -51,13 +51,13 @@ func TestTemplateVariables(t *testing.T) {
 // variable is described and checked. Tests, and what only tests use, read what they like.
 func TestOnePlaceReadsTheEnvironment(t *testing.T) {
 	found := 0
-	for _, folder := range []string{"../../pkg", "../../cmd", "../../functions"} {
+	for _, folder := range []string{"../../../pkg", "../../../cmd", "../../../functions"} {
 		testkit.Must(t, filepath.WalkDir(folder, func(path string, file fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
 				return err
-			case file.IsDir() && (file.Name() == "node_modules" || path == "../../pkg/local/testkit" ||
-				path == "../../pkg/app/apptest" || path == "../../pkg/app/replay"):
+			case file.IsDir() && (file.Name() == "node_modules" || path == "../../../pkg/local/testkit" ||
+				path == "../../../pkg/app/apptest" || path == "../../../pkg/app/replay"):
 				return filepath.SkipDir
 			case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
 				return nil

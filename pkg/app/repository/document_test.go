@@ -1,4 +1,4 @@
-package app_test
+package repository_test
 
 import (
 	"crypto/sha256"
@@ -36,10 +36,10 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 const (
-	documentFile = "../../docs/openapi.json"
-	readmeFile   = "../../README.md"
-	offeredFile  = "../oauth/protocol/offered_scopes.txt"
-	idsFile      = "operations.txt"
+	documentFile = "../../../docs/openapi.json"
+	readmeFile   = "../../../README.md"
+	offeredFile  = "../../oauth/protocol/offered_scopes.txt"
+	idsFile      = "../operations.txt"
 	canonical    = "https://api.svc.example" // the address in the golden document
 )
 
@@ -53,7 +53,7 @@ type recordedAnswer struct {
 // after a hyphen, the variant.
 func recordedAnswers(t *testing.T) map[string]recordedAnswer {
 	t.Helper()
-	files, err := filepath.Glob("../../events/api/golden/svc_*.json")
+	files, err := filepath.Glob("../../../events/api/golden/svc_*.json")
 	testkit.Must(t, err)
 	out := map[string]recordedAnswer{}
 	for _, file := range files {
@@ -70,7 +70,7 @@ func recordedAnswers(t *testing.T) map[string]recordedAnswer {
 // recorded with. It returns nil if the request had none, or is not recorded yet.
 func recordedRequest(t *testing.T, id string) json.RawMessage {
 	t.Helper()
-	text, err := os.ReadFile("../../events/api/v2/" + id + ".json")
+	text, err := os.ReadFile("../../../events/api/v2/" + id + ".json")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -232,7 +232,7 @@ func offeredScopes() []byte {
 	return []byte(strings.Join(scopes, "\n") + "\n")
 }
 
-const configurationFile = "../../docs/configuration.md"
+const configurationFile = "../../../docs/configuration.md"
 
 // configurationPage returns the reference of the environment variables.
 func configurationPage() []byte {

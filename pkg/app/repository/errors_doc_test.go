@@ -1,4 +1,4 @@
-package app_test
+package repository_test
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 // TestErrorCatalogue checks that docs/errors.md names every error code of the
 // API with its status.
 func TestErrorCatalogue(t *testing.T) {
-	text, err := os.ReadFile("../../docs/errors.md")
+	text, err := os.ReadFile("../../../docs/errors.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,14 +45,14 @@ var writtenCode = regexp.MustCompile(`(?:Refuse\(|Code: |errorResult\()"([a-z_]+
 // error code that the sources of the authorization server and of the MCP server
 // contain.
 func TestErrorCatalogueOfOAuth(t *testing.T) {
-	catalogue, err := os.ReadFile("../../docs/errors.md")
+	catalogue, err := os.ReadFile("../../../docs/errors.md")
 	testkit.Must(t, err)
 	_, rows, ok := strings.Cut(string(catalogue), "## Of the OAuth endpoints")
 	if !ok {
 		t.Fatal("docs/errors.md has no part about the OAuth endpoints")
 	}
 	seen := map[string]bool{}
-	for _, dir := range []string{"../oauth", "../edge/mcp"} {
+	for _, dir := range []string{"../../oauth", "../../edge/mcp"} {
 		testkit.Must(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err

@@ -1,4 +1,4 @@
-package app_test
+package repository_test
 
 import (
 	"fmt"
@@ -24,7 +24,7 @@ func opsTemplate(t *testing.T, name string) *yaml.Node {
 
 func opsSection(t *testing.T, name, section string) *yaml.Node {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("../../ops", name))
+	text, err := os.ReadFile(filepath.Join("../../../ops", name))
 	testkit.Must(t, err)
 	var root yaml.Node
 	testkit.Must(t, yaml.Unmarshal(text, &root))
@@ -44,7 +44,7 @@ func at(n *yaml.Node, names ...string) *yaml.Node {
 // sign-in, and all requests, per address.
 func TestEdgeSendsWhatTheFunctionsCheck(t *testing.T) {
 	resources := opsTemplate(t, "edge.yaml")
-	code, err := os.ReadFile("front.go")
+	code, err := os.ReadFile("../front.go")
 	testkit.Must(t, err)
 	distribution := at(resources, "Distribution", "Properties", "DistributionConfig")
 	secret := at(at(distribution, "Origins").Content[0], "OriginCustomHeaders").Content[0]
@@ -85,7 +85,7 @@ func TestProbePages(t *testing.T) {
 	if got := values(field(alarm, "AlarmActions")); !slices.Equal(got, []string{"AlarmTopicArn"}) {
 		t.Errorf("it notifies %q", got)
 	}
-	text, err := os.ReadFile("../../docs/operations/alarms.md")
+	text, err := os.ReadFile("../../../docs/operations/alarms.md")
 	testkit.Must(t, err)
 	section := inAlarms.FindStringSubmatch(field(alarm, "AlarmDescription").Value)
 	if section == nil || !strings.Contains(string(text), "# "+section[1]+"\n") {
@@ -180,7 +180,7 @@ func TestRetentionOfBackups(t *testing.T) {
 	parameters := opsSection(t, "backup.yaml", "Parameters")
 	days := at(parameters, "KeepDays", "Default").Value
 	copies := at(parameters, "KeepCopyDays", "Default").Value
-	text, err := os.ReadFile("../../docs/operations/switches.md")
+	text, err := os.ReadFile("../../../docs/operations/switches.md")
 	testkit.Must(t, err)
 	for _, want := range []string{"`KeepDays`: " + days + " days", "`KeepCopyDays`: " + copies + " days",
 		"- Backups remain for " + days + " days, and their copies elsewhere for " + copies + " days"} {
@@ -193,7 +193,7 @@ func TestRetentionOfBackups(t *testing.T) {
 // TestMappingsMayRest: the document of switches says after how many hours
 // without its mapping the records of a stream function become dead letters.
 func TestMappingsMayRest(t *testing.T) {
-	text, err := os.ReadFile("../../docs/operations/switches.md")
+	text, err := os.ReadFile("../../../docs/operations/switches.md")
 	testkit.Must(t, err)
 	streams, err := emulator.Streams(svc.Template)
 	testkit.Must(t, err)

@@ -1,4 +1,4 @@
-package app_test
+package repository_test
 
 import (
 	"bytes"
@@ -18,13 +18,12 @@ import (
 	"testing"
 	"time"
 
-	"svc/pkg/access/authz"
 	"svc/pkg/access/signing"
 	"svc/pkg/app"
+	"svc/pkg/app/apptest"
 	"svc/pkg/app/e2e"
 	"svc/pkg/base/phone"
 	"svc/pkg/data/table"
-	"svc/pkg/domain/tenant"
 	"svc/pkg/edge/api"
 	"svc/pkg/edge/gateway/emulator"
 	"svc/pkg/local/demo"
@@ -93,16 +92,16 @@ func (r *recording) record(t *testing.T) {
 	testkit.Must(t, err)
 	_, err = demo.Load(ctx, db, time.Now())
 	testkit.Must(t, err)
-	// before removes the tenants' marks (see unprice) at the first request to the
+	// before removes the tenants' marks (see apptest.Unprice) at the first request to the
 	// API and at the first one to the MCP server. So the recording has the writes
 	// with which the functions of both set the mark.
 	unpriced := map[string]bool{}
 	before := func(req *http.Request) {
 		if way, _, _ := strings.Cut(strings.TrimPrefix(req.URL.Path, "/"), "/"); !unpriced[way] {
 			unpriced[way] = true
-			unprice(t, db, "metro")
-			unprice(t, db, "harbor")
-			unprice(t, db, "sandbox")
+			apptest.Unprice(t, db, "metro")
+			apptest.Unprice(t, db, "harbor")
+			apptest.Unprice(t, db, "sandbox")
 		}
 	}
 	e2e.Run(t, e2e.Target{BaseURL: running.BaseURL, Transport: tap{r, before}, Patience: 10 * time.Minute})
@@ -112,20 +111,6 @@ func (r *recording) record(t *testing.T) {
 	defer end()
 	testkit.Must(t, running.Poller.Drain(drained))
 	testkit.Must(t, r.sweep(ctx))
-}
-
-// unprice removes from all copies of the tenant's flags the mark that the tenant has
-// amounts. The demo data set this mark. The next ride sets it again, on the copy that
-// the rider's token reads.
-func unprice(t *testing.T, db *table.DB, slug string) {
-	t.Helper()
-	n, err := tenant.Store{DB: db}.BySlug(t.Context(), slug)
-	testkit.Must(t, err)
-	tx := db.Tenant(n.ID).Write()
-	for i := range authz.Copies {
-		tx.Update(authz.FlagsKey(db.Tenant(n.ID), i), table.Change{Remove: []string{"priced"}})
-	}
-	testkit.Must(t, tx.Commit(t.Context()))
 }
 
 // build wires each function as in a separate process.

@@ -1,4 +1,4 @@
-package app_test
+package repository_test
 
 import (
 	"os"
@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	repository   = "../.."
+	repository   = "../../.."
 	maxDocColumn = 100 // prose in documents; tables and code blocks may be wider
 )
 

@@ -1,4 +1,4 @@
-package app_test
+package repository_test
 
 import (
 	"os"
@@ -28,7 +28,7 @@ var (
 // parameters of its template. SAM accepts their values. They match the
 // parameter's pattern, unless they come from a variable or a placeholder.
 func TestParametersInRunbooks(t *testing.T) {
-	pages, err := filepath.Glob("../../docs/operations/*.md")
+	pages, err := filepath.Glob("../../../docs/operations/*.md")
 	testkit.Must(t, err)
 	checked := 0
 	for _, page := range pages {
@@ -55,7 +55,7 @@ func TestParametersInRunbooks(t *testing.T) {
 // checkOverride checks a word NAME=VALUE of a command in a runbook.
 func checkOverride(t *testing.T, page, template string, sam bool, word string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("../..", template))
+	text, err := os.ReadFile(filepath.Join("../../..", template))
 	testkit.Must(t, err)
 	var root yaml.Node
 	testkit.Must(t, yaml.Unmarshal(text, &root))

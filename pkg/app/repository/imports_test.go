@@ -1,4 +1,4 @@
-package app_test
+package repository_test
 
 import (
 	"fmt"
@@ -50,7 +50,7 @@ func TestFloors(t *testing.T) {
 // may import.
 func TestFloorDocs(t *testing.T) {
 	for _, name := range floors {
-		text, err := os.ReadFile(filepath.Join("..", name, "README.md"))
+		text, err := os.ReadFile(filepath.Join("../..", name, "README.md"))
 		if err != nil {
 			t.Errorf("pkg/%s has no README.md: %v", name, err)
 			continue
@@ -61,7 +61,7 @@ func TestFloorDocs(t *testing.T) {
 			}
 		}
 	}
-	dirs, err := os.ReadDir("..")
+	dirs, err := os.ReadDir("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestFloorDocs(t *testing.T) {
 func TestFloorPicture(t *testing.T) {
 	const begin, end = "<!-- floors: begin -->\n", "<!-- floors: end -->\n"
 	want := begin + drawFloors(t) + end
-	for _, file := range []string{"../../README.md", "../../docs/design.md"} {
+	for _, file := range []string{"../../../README.md", "../../../docs/design.md"} {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -95,7 +95,7 @@ func TestFloorPicture(t *testing.T) {
 				t.Fatal(err)
 			}
 		default:
-			t.Errorf("the picture of the floors in %s is out of date; `go test ./pkg/app -run FloorPicture -update` draws "+
+			t.Errorf("the picture of the floors in %s is out of date; `go test ./pkg/app/repository -run FloorPicture -update` draws "+
 				"it again", file)
 		}
 	}
@@ -108,7 +108,7 @@ func drawFloors(t *testing.T) string {
 	var b strings.Builder
 	b.WriteString("```mermaid\nflowchart TB\n")
 	for _, floor := range slices.Backward(floors) {
-		dirs, err := filepath.Glob(filepath.Join("..", floor, "*", "*.go"))
+		dirs, err := filepath.Glob(filepath.Join("../..", floor, "*", "*.go"))
 		if err != nil {
 			t.Fatal(err)
 		}
