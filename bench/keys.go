@@ -156,15 +156,15 @@ func (k *keys) wrote(items []texts, c capacity) {
 	}
 }
 
-// wire is a transport that delays the requests to the table, and records what they
+// delayed is a transport that delays the requests to the table, and records what they
 // consume.
-type wire struct {
+type delayed struct {
 	w    *world
 	next http.RoundTripper
 }
 
 // RoundTrip implements http.RoundTripper.
-func (n wire) RoundTrip(r *http.Request) (*http.Response, error) {
+func (n delayed) RoundTrip(r *http.Request) (*http.Response, error) {
 	time.Sleep(time.Duration(n.w.delay.Load()))
 	if n.w.keys == nil {
 		return n.next.RoundTrip(r)

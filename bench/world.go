@@ -173,7 +173,7 @@ func (w *world) build(ctx context.Context, at service.Environment) (service.App,
 		Logger: slog.New(slog.DiscardHandler),
 		Limits: oauth.Limits{Registrations: -1, TokenFailures: -1}}
 	out, err := localapp.Build(ctx, at, w.rt, func(next http.RoundTripper) http.RoundTripper {
-		return wire{w, next}
+		return delayed{w, next}
 	})
 	w.functions = out.Functions
 	return out, err

@@ -32,8 +32,8 @@ const maxAWSBody = 32 << 20
 // awsTimeout ends a call that the caller's context does not end earlier.
 const awsTimeout = 30 * time.Second
 
-// AWSAnswer is the response to an AWSCall.
-type AWSAnswer struct {
+// AWSResponse is the response to an AWSCall.
+type AWSResponse struct {
 	Status int
 	Header http.Header
 	Body   []byte
@@ -41,17 +41,17 @@ type AWSAnswer struct {
 
 // Do sends the request and reads the response, of any status. It sends the request again
 // if a connection of an earlier one has been closed without a response.
-func (c AWSCall) Do(ctx context.Context, cfg aws.Config) (AWSAnswer, error) {
+func (c AWSCall) Do(ctx context.Context, cfg aws.Config) (AWSResponse, error) {
 	req, err := http.NewRequestWithContext(ctx, c.Method, c.URL, bytes.NewReader(c.Body))
 	if err != nil {
-		return AWSAnswer{}, fmt.Errorf("%s: %w", c.Service, err)
+		return AWSResponse{}, fmt.Errorf("%s: %w", c.Service, err)
 	}
 	for name, value := range c.Header {
 		req.Header.Set(name, value)
 	}
 	who, err := cfg.Credentials.Retrieve(ctx)
 	if err != nil {
-		return AWSAnswer{}, fmt.Errorf("AWS credentials: %w", err)
+		return AWSResponse{}, fmt.Errorf("AWS credentials: %w", err)
 	}
 	sum := sha256.Sum256(c.Body)
 	hash := hex.EncodeToString(sum[:])
@@ -60,20 +60,20 @@ func (c AWSCall) Do(ctx context.Context, cfg aws.Config) (AWSAnswer, error) {
 	}
 	plain := func(o *v4.SignerOptions) { o.DisableURIPathEscaping = c.Service == "s3" } // S3 signs the path as it is sent
 	if err := v4.NewSigner(plain).SignHTTP(ctx, who, req, hash, c.Service, cfg.Region, time.Now()); err != nil {
-		return AWSAnswer{}, fmt.Errorf("%s: %w", c.Service, err)
+		return AWSResponse{}, fmt.Errorf("%s: %w", c.Service, err)
 	}
 	// With this header, which is not sent, net/http repeats a POST whose kept connection turns out to be closed.
 	req.Header["Idempotency-Key"] = nil
 	res, err := (&http.Client{Timeout: awsTimeout}).Do(req)
 	if err != nil {
-		return AWSAnswer{}, fmt.Errorf("%s: %w", c.Service, err)
+		return AWSResponse{}, fmt.Errorf("%s: %w", c.Service, err)
 	}
 	defer func() { _ = res.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxAWSBody))
 	if err != nil {
-		return AWSAnswer{}, fmt.Errorf("%s: %w", c.Service, err)
+		return AWSResponse{}, fmt.Errorf("%s: %w", c.Service, err)
 	}
-	return AWSAnswer{res.StatusCode, res.Header, body}, nil
+	return AWSResponse{res.StatusCode, res.Header, body}, nil
 }
 
 // Endpoint returns the address of a service of AWS. id is the service's id in

@@ -38,12 +38,12 @@ func (b Bucket) address(file string) string {
 }
 
 // call sends a request for a file. It returns an error unless the status is 2xx.
-func (b Bucket) call(ctx context.Context, method, file, query string, body []byte) (AWSAnswer, error) {
+func (b Bucket) call(ctx context.Context, method, file, query string, body []byte) (AWSResponse, error) {
 	return b.with(ctx, nil, method, file, query, body)
 }
 
 // with is call with headers.
-func (b Bucket) with(ctx context.Context, header map[string]string, method, file, query string, body []byte) (AWSAnswer,
+func (b Bucket) with(ctx context.Context, header map[string]string, method, file, query string, body []byte) (AWSResponse,
 	error) {
 	answer, err := AWSCall{Service: "s3", Method: method, URL: b.address(file) + query, Header: header, Body: body}.Do(
 		ctx, b.Config)

@@ -164,10 +164,10 @@ func (s *smoke) report(ctx context.Context, e lifecycle, status string) error {
 // aws sends the call, whose URL is a path, to the service's endpoint.
 // AWS_ENDPOINT_URL_LAMBDA and AWS_ENDPOINT_URL_CODEDEPLOY replace the public
 // endpoints.
-func (s *smoke) aws(ctx context.Context, c AWSCall) (AWSAnswer, error) {
+func (s *smoke) aws(ctx context.Context, c AWSCall) (AWSResponse, error) {
 	cfg, err := s.load(ctx)
 	if err != nil {
-		return AWSAnswer{}, err
+		return AWSResponse{}, err
 	}
 	c.URL = Endpoint(c.Service, c.Service, cfg) + c.URL
 	res, err := c.Do(ctx, cfg)

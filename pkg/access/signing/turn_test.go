@@ -54,7 +54,7 @@ func TestNobodyWaitsBeyondTheirTime(t *testing.T) {
 
 	reads := newGate(sealer)
 	behind, err := table.Open(t.Context(), table.Options{Table: name, Endpoint: testkit.Endpoint(t),
-		Wire: func(next http.RoundTripper) http.RoundTripper { reads.next = next; return reads }})
+		Transport: func(next http.RoundTripper) http.RoundTripper { reads.next = next; return reads }})
 	testkit.Must(t, err)
 	silent := signing.Open(behind, signing.Options{Issuer: issuer, Sealer: sealer})
 	waitsInVain(t, reads, func(ctx context.Context) error { _, err := silent.KeySet(ctx); return err })

@@ -19,16 +19,16 @@ import (
 const atOnce = 64
 
 // Build opens the runtime's table and returns the service's functions on it. It
-// sets DB, BaseURL and GiveUp of rt; the caller sets the rest. wire, unless nil,
-// wraps the transport to the table, outside of at.Wire. The scheduled sweeps log their errors
+// sets DB, BaseURL and GiveUp of rt; the caller sets the rest. transport, unless nil,
+// wraps the transport to the table, outside of at.Transport. The scheduled sweeps log their errors
 // and never return one.
 func Build(ctx context.Context, at service.Environment, rt *app.Runtime,
-	wire func(http.RoundTripper) http.RoundTripper) (out service.App, err error) {
+	transport func(http.RoundTripper) http.RoundTripper) (out service.App, err error) {
 	rt.BaseURL, rt.GiveUp = at.BaseURL, at.GiveUp
 	rt.DB, err = table.Open(ctx, table.Options{Table: at.Table, Endpoint: at.Endpoint, AtOnce: atOnce,
-		Wire: func(next http.RoundTripper) http.RoundTripper {
-			if next = at.Wire(next); wire != nil {
-				next = wire(next)
+		Transport: func(next http.RoundTripper) http.RoundTripper {
+			if next = at.Transport(next); transport != nil {
+				next = transport(next)
 			}
 			return next
 		}})

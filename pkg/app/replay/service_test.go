@@ -166,7 +166,7 @@ func (s *deployment) start(t *testing.T) {
 	if err != nil {
 		t.Fatalf("starting the service: %v\n%s", err, s.output.tail())
 	}
-	db, err := table.Open(ctx, table.Options{Table: s.Table, Endpoint: s.Endpoint, Wire: s.Wire})
+	db, err := table.Open(ctx, table.Options{Table: s.Table, Endpoint: s.Endpoint, Transport: s.Transport})
 	testkit.Must(t, err)
 	_, err = demo.Load(ctx, db, demoNow)
 	testkit.Must(t, err)

@@ -88,7 +88,7 @@ func (r *recording) record(t *testing.T) {
 		t.Fatalf("starting the service: %v", err)
 	}
 	defer running.Close()
-	db, err := table.Open(ctx, table.Options{Table: running.Table, Endpoint: running.Endpoint, Wire: running.Wire})
+	db, err := table.Open(ctx, table.Options{Table: running.Table, Endpoint: running.Endpoint, Transport: running.Transport})
 	testkit.Must(t, err)
 	_, err = demo.Load(ctx, db, time.Now())
 	testkit.Must(t, err)
@@ -123,8 +123,8 @@ func (r *recording) build(ctx context.Context, at service.Environment) (service.
 	logger := slog.New(slog.NewJSONHandler(r, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	rt := func(function string) (*app.Runtime, error) {
 		r.requests[function] = map[string]iamRequest{}
-		wire := func(next http.RoundTripper) http.RoundTripper { return recorder{r, function, at.Wire(next)} }
-		db, err := table.Open(ctx, table.Options{Table: at.Table, Endpoint: at.Endpoint, Wire: wire})
+		wire := func(next http.RoundTripper) http.RoundTripper { return recorder{r, function, at.Transport(next)} }
+		db, err := table.Open(ctx, table.Options{Table: at.Table, Endpoint: at.Endpoint, Transport: wire})
 		line := app.Requests(r, function)
 		return &app.Runtime{DB: db, BaseURL: at.BaseURL, ReadPhone: func(typed, _ string) *phone.Number {
 			// So long that its search rows need several transactions.

@@ -118,7 +118,7 @@ func (c *coupled) run(t *testing.T, requests int) (found []reconcile.Difference,
 	t.Helper()
 	r := &repair{coupled: c, left: requests}
 	db, err := table.Open(t.Context(), table.Options{Table: c.name, Endpoint: testkit.Endpoint(t),
-		Wire: func(next http.RoundTripper) http.RoundTripper {
+		Transport: func(next http.RoundTripper) http.RoundTripper {
 			r.next = next
 			return r
 		}})

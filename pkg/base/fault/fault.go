@@ -38,12 +38,12 @@ const (
 	KindOutcomeUnknown
 )
 
-type answer struct {
+type entry struct {
 	status int
 	code   string
 }
 
-var table = map[Kind]answer{
+var table = map[Kind]entry{
 	KindInternal:     {http.StatusInternalServerError, "server_error"},
 	KindInvalid:      {http.StatusBadRequest, "invalid_request"},
 	KindUnauthorized: {http.StatusUnauthorized, "unauthorized"},

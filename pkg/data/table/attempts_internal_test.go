@@ -51,7 +51,7 @@ func openPlayed(t *testing.T) (*DB, *played) {
 	t.Helper()
 	p := &played{}
 	db, err := Open(t.Context(), Options{Table: "t", Endpoint: "http://table.example",
-		Wire: func(http.RoundTripper) http.RoundTripper { return p }})
+		Transport: func(http.RoundTripper) http.RoundTripper { return p }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -85,7 +85,7 @@ func TestClosedWhileIdle(t *testing.T) {
 				}
 			})
 			db, err := Open(t.Context(), Options{Table: "t", Endpoint: endpoint,
-				Wire: func(next http.RoundTripper) http.RoundTripper {
+				Transport: func(next http.RoundTripper) http.RoundTripper {
 					return roundTrip(func(r *http.Request) (*http.Response, error) {
 						attempts[r.Header.Get("Amz-Sdk-Request")] = true
 						return next.RoundTrip(r)

@@ -27,11 +27,11 @@ type DB struct {
 
 // Options configure the connection to the table.
 type Options struct {
-	Table    string                                    // name of the table
-	Endpoint string                                    // of a local engine; "" means the endpoint from Load
-	Load     func(context.Context) (aws.Config, error) // nil for a local engine
-	Wire     func(http.RoundTripper) http.RoundTripper // wraps the transport; may be nil
-	AtOnce   int                                       // requests that the process serves at once; 0 means 1
+	Table     string                                    // name of the table
+	Endpoint  string                                    // of a local engine; "" means the endpoint from Load
+	Load      func(context.Context) (aws.Config, error) // nil for a local engine
+	Transport func(http.RoundTripper) http.RoundTripper // wraps the transport; may be nil
+	AtOnce    int                                       // requests that the process serves at once; 0 means 1
 }
 
 // retryQuota is the number of the SDK's retry tokens in a process, for each
@@ -67,8 +67,8 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	var transport http.RoundTripper = awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
 		t.MaxIdleConns, t.MaxIdleConnsPerHost = idleConnections, idleConnections
 	}).GetTransport()
-	if o.Wire != nil {
-		transport = o.Wire(transport)
+	if o.Transport != nil {
+		transport = o.Transport(transport)
 	}
 	client := dynamodb.NewFromConfig(cfg, func(do *dynamodb.Options) {
 		do.HTTPClient, do.DisableValidateResponseChecksum = attempts{transport}, true // attempts checks the checksum

@@ -35,7 +35,7 @@ func openResponding(t testing.TB) (*DB, *responding) {
 	t.Helper()
 	a := &responding{}
 	db, err := Open(t.Context(), Options{Table: "t", Endpoint: "http://table.example",
-		Wire: func(http.RoundTripper) http.RoundTripper { return a }})
+		Transport: func(http.RoundTripper) http.RoundTripper { return a }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func TestRetryQuotaIsEachRequestsOwn(t *testing.T) {
 	f := &failFirst{}
 	db, err := table.Open(t.Context(), table.Options{Table: testkit.Name(t, schema.Options{StreamOff: true}),
 		Endpoint: testkit.Endpoint(t), AtOnce: atOnce,
-		Wire: func(next http.RoundTripper) http.RoundTripper { f.next = next; return f }})
+		Transport: func(next http.RoundTripper) http.RoundTripper { f.next = next; return f }})
 	testkit.Must(t, err)
 	p := db.Platform("QUOTA")
 	for range times {

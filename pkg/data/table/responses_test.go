@@ -55,7 +55,7 @@ func changed(t *testing.T, operation string, given func(n int, table string, rea
 	t.Helper()
 	c := &changer{operation: operation, table: testkit.Name(t, schema.Options{StreamOff: true}), given: given}
 	db, err := table.Open(context.Background(), table.Options{Table: c.table, Endpoint: testkit.Endpoint(t),
-		Wire: func(next http.RoundTripper) http.RoundTripper { c.next = next; return c }})
+		Transport: func(next http.RoundTripper) http.RoundTripper { c.next = next; return c }})
 	if err != nil {
 		t.Fatal(err)
 	}

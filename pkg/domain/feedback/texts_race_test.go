@@ -51,7 +51,7 @@ func TestSearchesAtOnce(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	name, m := testkit.Name(t, schema.Options{StreamOff: true}), &meeting{}
 	db, err := table.Open(t.Context(), table.Options{Table: name, Endpoint: testkit.Endpoint(t),
-		Wire: func(next http.RoundTripper) http.RoundTripper { m.next = next; return m }})
+		Transport: func(next http.RoundTripper) http.RoundTripper { m.next = next; return m }})
 	testkit.Must(t, err)
 	p := db.Platform(Kinds...)
 	loadTexts(t, testkit.Open(t, name, nil).Platform(Kinds...), now, 500, "ordinary text")
@@ -85,7 +85,7 @@ func TestSearchWaitsNoLongerThanItsRequest(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	name, m := testkit.Name(t, schema.Options{StreamOff: true}), &meeting{}
 	db, err := table.Open(t.Context(), table.Options{Table: name, Endpoint: testkit.Endpoint(t),
-		Wire: func(next http.RoundTripper) http.RoundTripper { m.next = next; return m }})
+		Transport: func(next http.RoundTripper) http.RoundTripper { m.next = next; return m }})
 	testkit.Must(t, err)
 	p := db.Platform(Kinds...)
 	loadTexts(t, testkit.Open(t, name, nil).Platform(Kinds...), now, 1, "ordinary text")

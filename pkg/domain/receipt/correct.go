@@ -123,13 +123,13 @@ func (s Store) Correct(ctx context.Context, it table.Item, f Fare) (*Corrected, 
 
 // accounts returns what a correction needs. stale means that what the caller read may
 // have changed, unread that the wallets need not be read.
-func (s Store) accounts(ctx context.Context, tr trip.Trip, stale, unread bool) (accounts, error) {
+func (s Store) accounts(ctx context.Context, tr trip.Trip, stale, unread bool) (ledger, error) {
 	if stale || !unread || s.Read == nil {
 		a, err := read(ctx, s.Tenant, tr)
 		a.unread = unread
 		return a, err
 	}
-	a := accounts{flags: s.Flags, unread: true}
+	a := ledger{flags: s.Flags, unread: true}
 	var err error
 	if a.receipt, err = s.Read(ctx, Key(s.Tenant, tr.ID)); err != nil {
 		return a, err
@@ -159,7 +159,7 @@ func (s Store) correctable(it table.Item) (trip.Trip, error) {
 
 // correction puts the correction into a transaction, or nothing if the trip has
 // the fare already. It returns the receipt after it.
-func (s Store) correction(tx *table.Tx, a accounts, tr trip.Trip, fare json.Number, reason string) (*Corrected, error) {
+func (s Store) correction(tx *table.Tx, a ledger, tr trip.Trip, fare json.Number, reason string) (*Corrected, error) {
 	was, err := a.issued()
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 	"svc/pkg/domain/trip"
 )
 
-// Receipt is the final account of a completed trip, as it is stored. Amounts are
+// Receipt is the final bill of a completed trip, as it is stored. Amounts are
 // in units of Currency. Without a fare they are null, except DriverAmount, which
 // is 0 if the trip has a driver.
 type Receipt struct {

@@ -141,21 +141,21 @@ func (w work) settle(ctx context.Context, t table.Tenant) (done bool, err error)
 	return done, nil
 }
 
-// accounts is what a change of a trip's accounts reads; an absent item is not
+// ledger is what a change of a trip's money reads; an absent item is not
 // Found.
-type accounts struct {
+type ledger struct {
 	receipt, flags, settings, driver, driverWallet, rider, riderWallet table.Item
 
 	unread bool  // the wallets and their holders are not read
 	first  *work // the settlement that a correction makes too; nil if the trip is settled
 }
 
-func read(ctx context.Context, t table.Tenant, tr trip.Trip) (accounts, error) {
+func read(ctx context.Context, t table.Tenant, tr trip.Trip) (ledger, error) {
 	driver := ""
 	if tr.DriverID != nil {
 		driver = *tr.DriverID
 	}
-	var out accounts
+	var out ledger
 	var reads table.BatchGet
 	reads.Add(t.Handle, Key(t, tr.ID), &out.receipt)
 	reads.Add(t.Handle, authz.FlagsKey(t, ids.Pick(tr.ID, authz.Copies)), &out.flags)
@@ -171,7 +171,7 @@ func read(ctx context.Context, t table.Tenant, tr trip.Trip) (accounts, error) {
 // compose puts all writes of the settlement into a transaction. The receipt
 // comes first, because Commit returns the error of the first failed condition:
 // errSettled must take precedence over errPosted.
-func (a accounts) compose(tx *table.Tx, t table.Tenant, w work) error {
+func (a ledger) compose(tx *table.Tx, t table.Tenant, w work) error {
 	r, err := a.issue(w)
 	if err != nil {
 		return err
@@ -185,13 +185,13 @@ func (a accounts) compose(tx *table.Tx, t table.Tenant, w work) error {
 }
 
 // issue returns the first receipt of a trip.
-func (a accounts) issue(w work) (Receipt, error) {
+func (a ledger) issue(w work) (Receipt, error) {
 	rules, err := settings.FromItem(a.settings)
 	return Of(w.trip, w.entries, ids.New(ids.Receipt, w.now), timestamp.Format(w.now), rules.Pricing.TaxRate), err
 }
 
 // issued returns the receipt that a correction follows.
-func (a accounts) issued() (Receipt, error) {
+func (a ledger) issued() (Receipt, error) {
 	if a.first == nil {
 		return FromItem(a.receipt)
 	}
@@ -201,7 +201,7 @@ func (a accounts) issued() (Receipt, error) {
 }
 
 // count counts the trip for its driver and rider.
-func (a accounts) count(tx *table.Tx, t table.Tenant, tr trip.Trip) {
+func (a ledger) count(tx *table.Tx, t table.Tenant, tr trip.Trip) {
 	add := func(key table.Key, read table.Item) {
 		if a.unread || read.Found() {
 			tx.Update(key, table.Change{Add: map[string]any{"totalTrips": 1, "version": 1}}).If("attribute_exists(pk)").
@@ -215,7 +215,7 @@ func (a accounts) count(tx *table.Tx, t table.Tenant, tr trip.Trip) {
 }
 
 // post adds the postings of a trip and the new balances to a transaction.
-func (a accounts) post(tx *table.Tx, t table.Tenant, currency string, all []Posted, posted error) error {
+func (a ledger) post(tx *table.Tx, t table.Tenant, currency string, all []Posted, posted error) error {
 	for _, one := range []struct {
 		side        wallet.Side
 		holder, was table.Item

@@ -110,7 +110,7 @@ func serve(h http.Handler, e *event, r *http.Request) (response []byte) {
 	}()
 	r, cancel := answerTime(r)
 	defer cancel()
-	a := newAnswer(e)
+	a := newResponse(e)
 	if preflight(r) {
 		a.WriteHeader(http.StatusNoContent)
 	} else {
@@ -135,7 +135,7 @@ func fault(e *event, status int, word, description string) []byte {
 		Error       string `json:"error"`
 		Description string `json:"error_description"`
 	}{word, description})
-	a := newAnswer(e)
+	a := newResponse(e)
 	a.Header().Set("Content-Type", "application/json")
 	if id := e.id(); id != "" {
 		a.Header().Set(RequestHeader, id)

@@ -91,7 +91,7 @@ const (
 // ErrStopped is what Drain returns if the poller was not started or is stopped.
 var ErrStopped = errors.New("the stream poller does not run")
 
-// New returns a poller that is not running; Wire may be used at once.
+// New returns a poller that is not running; Transport may be used at once.
 func New(o Options) *Poller {
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -159,9 +159,9 @@ func (p *Poller) Wake() {
 	}
 }
 
-// Wire wraps the transport of a DynamoDB client, so that each write wakes the
+// Transport wraps the transport of a DynamoDB client, so that each write wakes the
 // poller.
-func (p *Poller) Wire(next http.RoundTripper) http.RoundTripper { return waking{p, next} }
+func (p *Poller) Transport(next http.RoundTripper) http.RoundTripper { return waking{p, next} }
 
 type waking struct {
 	p    *Poller

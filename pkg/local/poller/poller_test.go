@@ -328,7 +328,7 @@ func TestDrainWaitsForWhatFunctionsWrite(t *testing.T) {
 	running := poller.New(poller.Options{Endpoint: p.endpoint})
 	p.db = dynamodb.NewFromConfig(aws.Config{
 		Region: "us-east-1", Credentials: p.db.Options().Credentials, BaseEndpoint: aws.String(p.endpoint),
-		HTTPClient: &http.Client{Transport: running.Wire(http.DefaultTransport)},
+		HTTPClient: &http.Client{Transport: running.Transport(http.DefaultTransport)},
 	})
 	var r recorder
 	r.answer = func(ids, _ []string) (json.RawMessage, error) {

@@ -36,9 +36,9 @@ type Environment struct {
 	// writes only the lock and dev.json there.
 	Data   string
 	Memory bool
-	// Wire wraps the transport of the table's client, so that writes wake the
+	// Transport wraps the transport of the table's client, so that writes wake the
 	// poller.
-	Wire func(http.RoundTripper) http.RoundTripper
+	Transport func(http.RoundTripper) http.RoundTripper
 	// GiveUp stores dead letters in the data folder.
 	GiveUp func(ctx context.Context, function string, records []events.DynamoDBEventRecord, cause error) error
 }
@@ -165,7 +165,7 @@ func (s *Service) assemble(ctx context.Context, o Options, listener net.Listener
 		dir = ""
 	}
 	s.Poller = poller.New(poller.Options{Endpoint: s.Endpoint, Dir: dir, Log: o.Log})
-	s.Wire, s.GiveUp = s.Poller.Wire, s.Poller.GiveUp
+	s.Transport, s.GiveUp = s.Poller.Transport, s.Poller.GiveUp
 	app, err := o.Build(ctx, s.Environment)
 	s.clean = app.Close
 	if err != nil {

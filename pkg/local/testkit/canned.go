@@ -11,9 +11,9 @@ import (
 
 // canned contains recorded responses of the table, byte for byte.
 type canned struct {
-	mu      sync.Mutex
-	replay  bool
-	answers map[question]answer
+	mu        sync.Mutex
+	replay    bool
+	responses map[question]response
 }
 
 // question identifies a request; the order of its JSON members is irrelevant.
@@ -22,7 +22,7 @@ type question struct {
 	bytes     [256]uint16 // number of occurrences of each byte value in the body
 }
 
-type answer struct {
+type response struct {
 	status int
 	header http.Header
 	body   []byte
@@ -31,7 +31,7 @@ type answer struct {
 // Record records the table's responses from now on. Each is keyed by its request.
 // A transaction is keyed only by its operation, because its writes differ from
 // call to call.
-func (w *Wire) Record() { w.set(func() { w.canned = &canned{answers: map[question]answer{}} }) }
+func (w *Wire) Record() { w.set(func() { w.canned = &canned{responses: map[question]response{}} }) }
 
 // Replay returns recorded responses instead of sending requests to the table. A
 // request that was not recorded fails with ErrWire. Restore ends the replay.
@@ -56,7 +56,7 @@ func (c *canned) roundTrip(r *http.Request, next http.RoundTripper) (*http.Respo
 		}
 	}
 	c.mu.Lock()
-	stored, known := c.answers[name]
+	stored, known := c.responses[name]
 	replay := c.replay
 	c.mu.Unlock()
 	if replay {
@@ -77,7 +77,7 @@ func (c *canned) roundTrip(r *http.Request, next http.RoundTripper) (*http.Respo
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.answers[name] = answer{res.StatusCode, res.Header, body}
+	c.responses[name] = response{res.StatusCode, res.Header, body}
 	res.Body = io.NopCloser(bytes.NewReader(body))
 	return res, nil
 }

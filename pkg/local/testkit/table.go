@@ -96,7 +96,7 @@ func Open(t testing.TB, name string, w *Wire) *table.DB {
 	if w == nil {
 		w = &Wire{}
 	}
-	db, err := table.Open(context.Background(), table.Options{Table: name, Endpoint: Endpoint(t), Wire: w.Over})
+	db, err := table.Open(context.Background(), table.Options{Table: name, Endpoint: Endpoint(t), Transport: w.Over})
 	if err != nil {
 		t.Fatalf("opening the table: %v", err)
 	}

@@ -105,7 +105,7 @@ func (g *codeGrant) exchange(ctx context.Context, s *Issuer, c clients.Client, t
 	now := s.now()
 	grantKey := authz.GrantKey(t, c.ID, code.Actor)
 	var b table.BatchGet
-	var held account
+	var held standingItems
 	held.addGets(&b, t, code.Audience, c.ID, code.Actor, at.PK)
 	if err := b.Do(ctx); err != nil {
 		return tokens{}, fmt.Errorf("reading the account for an authorization code: %w", err)

@@ -44,12 +44,12 @@ func (g *refreshGrant) addGets(s *Issuer, b *table.BatchGet, clientID string) {
 // familyItems are the items that decide whether a refresh token is valid.
 type familyItems struct {
 	family table.Item
-	account
+	standingItems
 }
 
 func (f *familyItems) addGets(b *table.BatchGet, t table.Tenant, at address, clientID string) {
 	b.Add(t.Handle, authz.FamilyKey(t, at.family), &f.family)
-	f.account.addGets(b, t, at.audience, clientID, at.actor, at.family)
+	f.standingItems.addGets(b, t, at.audience, clientID, at.actor, at.family)
 }
 
 var errBadRefresh = badGrant("The refresh token is unknown, expired, used or revoked, or it belongs to another client.")
@@ -80,7 +80,7 @@ func (g *refreshGrant) redeem(ctx context.Context, s *Issuer, c clients.Client) 
 
 // attempt validates the token against the items and rotates it.
 func (g *refreshGrant) attempt(ctx context.Context, s *Issuer, c clients.Client) (tokens, error) {
-	now, held := s.now(), &g.items.account
+	now, held := s.now(), &g.items.standingItems
 	f, err := familyFrom(g.items.family, now)
 	if errors.Is(err, errNoFamily) {
 		return tokens{}, errBadRefresh

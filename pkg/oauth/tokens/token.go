@@ -172,17 +172,17 @@ func badGrant(format string, args ...any) *protocol.Error {
 	return protocol.Refuse("invalid_grant", format, args...)
 }
 
-// account contains the items that decide whether an actor may get tokens for a
+// standingItems contains the items that decide whether an actor may get tokens for a
 // client now.
-type account struct {
+type standingItems struct {
 	grant table.Item // the grant from the actor to the client
 	actor table.Item // the membership, customer or driver
 	flags table.Item // of the tenant
 }
 
-// addGets adds the account's items to the batch. copyOf selects the copy of
+// addGets adds the items to the batch. copyOf selects the copy of
 // the tenant's flags.
-func (a *account) addGets(b *table.BatchGet, t table.Tenant, audience authz.Audience, clientID, actor, copyOf string) {
+func (a *standingItems) addGets(b *table.BatchGet, t table.Tenant, audience authz.Audience, clientID, actor, copyOf string) {
 	b.Add(t.Handle, authz.GrantKey(t, clientID, actor), &a.grant)
 	b.Add(t.Handle, authz.ActorKey(t, audience, actor), &a.actor)
 	b.Add(t.Handle, authz.FlagsKey(t, ids.Pick(copyOf, authz.Copies)), &a.flags)
@@ -191,7 +191,7 @@ func (a *account) addGets(b *table.BatchGet, t table.Tenant, audience authz.Audi
 // current reports whether a code or family with this epoch and since is still
 // valid. It is not if somebody has ended its grant or membership, changed the
 // password, or ended all tokens of the actor (login.EndTokens).
-func (a *account) current(epoch int64, since string) bool {
+func (a *standingItems) current(epoch int64, since string) bool {
 	return a.grant.Int("epoch") == epoch && a.actor.Text("since") == since
 }
 
@@ -203,7 +203,7 @@ type standing struct {
 
 // standing returns an error if the actor or the tenant does not exist or is
 // disabled.
-func (a *account) standing() (standing, error) {
+func (a *standingItems) standing() (standing, error) {
 	if !a.actor.Found() || a.actor.Flag("disabled") || !a.flags.Found() || a.flags.Flag("disabled") {
 		return standing{}, badGrant("The account or its company is disabled or does not exist any more.")
 	}

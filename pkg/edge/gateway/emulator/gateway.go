@@ -116,7 +116,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	event, err := json.Marshal(newEvent(r, body, route, parameters, id, g.Now()))
 	if err == nil {
-		var a *answer
+		var a *response
 		if a, err = g.invoke(r.Context(), route.Function, id, event); err == nil {
 			g.cors.answer(a.header, r)
 			a.write(w)
@@ -131,7 +131,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // invoke calls a function as Lambda does: the function runs until it ends or
 // times out, even if the client has disconnected. Unlike Lambda, invoke does
 // not stop a function at the timeout. It only ends the function's context.
-func (g *Gateway) invoke(ctx context.Context, name, id string, event json.RawMessage) (*answer, error) {
+func (g *Gateway) invoke(ctx context.Context, name, id string, event json.RawMessage) (*response, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.timeouts[name])
 	ctx = lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{
 		AwsRequestID:       id,
@@ -165,7 +165,7 @@ func (g *Gateway) invoke(ctx context.Context, name, id string, event json.RawMes
 	if r.err != nil {
 		return nil, r.err
 	}
-	return newAnswer(r.raw)
+	return newResponse(r.raw)
 }
 
 var errTooLarge = errors.New("the body is too large")

@@ -10,20 +10,20 @@ import (
 	"strings"
 )
 
-// answer is a function's response, in the format of payload 2.0.
-type answer struct {
+// response is a function's response, in the format of payload 2.0.
+type response struct {
 	status  int
 	header  http.Header
 	body    []byte
 	cookies []string
 }
 
-var errAnswer = errors.New("the function's response is malformed")
+var errResponse = errors.New("the function's response is malformed")
 
-// newAnswer decodes a function's response. If the response has no statusCode, it
+// newResponse decodes a function's response. If the response has no statusCode, it
 // becomes the body of a response with status 200 and type application/json.
-// newAnswer ignores multiValueHeaders, which belong to payload 1.0.
-func newAnswer(raw json.RawMessage) (*answer, error) {
+// newResponse ignores multiValueHeaders, which belong to payload 1.0.
+func newResponse(raw json.RawMessage) (*response, error) {
 	var f struct {
 		StatusCode      json.RawMessage            `json:"statusCode"`
 		Headers         map[string]json.RawMessage `json:"headers"`
@@ -32,20 +32,20 @@ func newAnswer(raw json.RawMessage) (*answer, error) {
 		IsBase64Encoded bool                       `json:"isBase64Encoded"`
 	}
 	if !json.Valid(raw) {
-		return nil, errAnswer
+		return nil, errResponse
 	}
 	isObject := bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{"))
 	if isObject {
 		if err := json.Unmarshal(raw, &f); err != nil {
-			return nil, fmt.Errorf("%w: %w", errAnswer, err)
+			return nil, fmt.Errorf("%w: %w", errResponse, err)
 		}
 	}
 	if f.StatusCode == nil {
 		return plain(raw), nil
 	}
-	a := &answer{header: http.Header{}, cookies: f.Cookies}
+	a := &response{header: http.Header{}, cookies: f.Cookies}
 	if err := json.Unmarshal(bytes.Trim(f.StatusCode, `"`), &a.status); err != nil || a.status < 100 || a.status > 599 {
-		return nil, fmt.Errorf("%w: statusCode is not a number from 100 to 599", errAnswer)
+		return nil, fmt.Errorf("%w: statusCode is not a number from 100 to 599", errResponse)
 	}
 	for name, value := range f.Headers {
 		var text string
@@ -62,15 +62,15 @@ func newAnswer(raw json.RawMessage) (*answer, error) {
 	if f.IsBase64Encoded {
 		decoded, err := base64.StdEncoding.DecodeString(string(a.body))
 		if err != nil {
-			return nil, fmt.Errorf("%w: body: %w", errAnswer, err)
+			return nil, fmt.Errorf("%w: body: %w", errResponse, err)
 		}
 		a.body = decoded
 	}
 	return a, nil
 }
 
-func plain(raw json.RawMessage) *answer {
-	a := &answer{status: http.StatusOK, header: http.Header{"Content-Type": {"application/json"}}, body: raw}
+func plain(raw json.RawMessage) *response {
+	a := &response{status: http.StatusOK, header: http.Header{"Content-Type": {"application/json"}}, body: raw}
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
 		a.body = []byte(text)
@@ -79,7 +79,7 @@ func plain(raw json.RawMessage) *answer {
 }
 
 // write sends the response.
-func (a *answer) write(w http.ResponseWriter) {
+func (a *response) write(w http.ResponseWriter) {
 	h := w.Header()
 	for name, values := range a.header {
 		switch name {

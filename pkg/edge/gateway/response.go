@@ -14,11 +14,11 @@ import (
 	"svc/pkg/base/codec"
 )
 
-// answer is the http.ResponseWriter of a request. It adds the rules of net/http
+// response is the http.ResponseWriter of a request. It adds the rules of net/http
 // to the response writers of package core. The first call of WriteHeader sets the
 // status and freezes the headers. Responses to HEAD, and those with status 204 or
 // 304, have no body.
-type answer struct {
+type response struct {
 	core   http.ResponseWriter // holds status, headers, and a body that is not UTF-8
 	finish func() ([]byte, error)
 	header http.Header
@@ -28,8 +28,8 @@ type answer struct {
 	isHEAD bool
 }
 
-func newAnswer(e *event) *answer {
-	a := &answer{header: make(http.Header), isHEAD: strings.EqualFold(e.method(), http.MethodHead)}
+func newResponse(e *event) *response {
+	a := &response{header: make(http.Header), isHEAD: strings.EqualFold(e.method(), http.MethodHead)}
 	if e.v2 {
 		w := core.NewProxyResponseWriterV2()
 		a.core, a.finish = w, func() ([]byte, error) {
@@ -54,19 +54,19 @@ func newAnswer(e *event) *answer {
 
 // Header returns the headers. Changes have an effect until the status is
 // written.
-func (a *answer) Header() http.Header { return a.header }
+func (a *response) Header() http.Header { return a.header }
 
 // Flush does nothing: a function returns its response in one piece.
-func (a *answer) Flush() {}
+func (a *response) Flush() {}
 
 // FlushError tells http.ResponseController so.
-func (a *answer) FlushError() error { return http.ErrNotSupported }
+func (a *response) FlushError() error { return http.ErrNotSupported }
 
 var oneLine = strings.NewReplacer("\r", " ", "\n", " ")
 
 // WriteHeader freezes status and headers. It ignores an informational status
 // (1xx). A status outside 100 to 599 becomes 500.
-func (a *answer) WriteHeader(status int) {
+func (a *response) WriteHeader(status int) {
 	if a.status != 0 || status >= 100 && status < 200 {
 		return
 	}
@@ -92,7 +92,7 @@ func (a *answer) WriteHeader(status int) {
 }
 
 // Write appends to the body. If no status was written, it first writes 200.
-func (a *answer) Write(p []byte) (int, error) {
+func (a *response) Write(p []byte) (int, error) {
 	if a.status == 0 {
 		a.WriteHeader(http.StatusOK)
 	}
@@ -113,7 +113,7 @@ func (a *answer) Write(p []byte) (int, error) {
 
 // response returns the response in the event's payload version. It encodes a
 // body that is not UTF-8 in base64.
-func (a *answer) response() ([]byte, error) {
+func (a *response) response() ([]byte, error) {
 	if a.status == 0 {
 		a.WriteHeader(http.StatusOK)
 	}
@@ -129,7 +129,7 @@ func (a *answer) response() ([]byte, error) {
 // encode returns the JSON of a response. The parameter response has no body:
 // encode adds the body itself, because an encoder would copy a long body several
 // times. encoded is the base64 text of a body that is not text, else "".
-func (a *answer) encode(response any, encoded string, err error) ([]byte, error) {
+func (a *response) encode(response any, encoded string, err error) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("response: %w", err)
 	}
