@@ -43,8 +43,8 @@ func (b Bucket) call(ctx context.Context, method, file, query string, body []byt
 }
 
 // with is call with headers.
-func (b Bucket) with(ctx context.Context, header map[string]string, method, file, query string, body []byte) (AWSResponse,
-	error) {
+func (b Bucket) with(ctx context.Context, header map[string]string, method, file, query string, body []byte) (
+	AWSResponse, error) {
 	answer, err := AWSCall{Service: "s3", Method: method, URL: b.address(file) + query, Header: header, Body: body}.Do(
 		ctx, b.Config)
 	if err == nil && answer.Status/100 != 2 {

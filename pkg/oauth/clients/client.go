@@ -72,31 +72,6 @@ func (c Client) secret() bool {
 	return c.AuthMethod == protocol.AuthBasic || c.AuthMethod == protocol.AuthPost
 }
 
-// authenticates reports whether the client is enabled, and the credentials are
-// the client's own, of a method that the client registered. The credentials
-// must not contain an assertion.
-func (c Client) authenticates(by protocol.Credentials) bool {
-	switch {
-	case c.Disabled || c.ID != by.ClientID:
-		return false
-	case by.Method == protocol.AuthNone:
-		return c.Public()
-	}
-	return c.secret() && c.AuthMethod == by.Method && protocol.Equal(ids.Hash(by.Secret), c.SecretHash)
-}
-
-// refusal returns the error invalid_client. If the credentials are of a method
-// that the client did not register, its text names the registered one. It says
-// nothing about a secret.
-func (c Client) refusal(by protocol.Credentials) *protocol.Error {
-	refused := protocol.InvalidClient(by.Header)
-	if !c.Disabled && by.Method != c.AuthMethod {
-		refused.Description = "The client registered the authentication method " + c.AuthMethod +
-			", and this request used " + by.Method + "."
-	}
-	return refused
-}
-
 // ErrUnknown means that the client is unknown, expired or disabled.
 var ErrUnknown = errors.New("no such client")
 

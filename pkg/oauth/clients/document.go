@@ -7,13 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
-	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
 	"svc/pkg/oauth/protocol"
 	"svc/pkg/oauth/throttle"
@@ -27,68 +24,18 @@ import (
 // endpoint and the checks of every request can read it.
 
 const (
-	longestDocumentURL = 400                // characters; the address is part of keys
-	leastDocumentLife  = 5 * time.Minute    // lower limit of max-age, because a sign-in takes several requests
-	usualDocumentLife  = time.Hour          // if the response has no max-age, or has max-age=0, no-store or no-cache
-	mostDocumentLife   = 24 * time.Hour     // upper limit of max-age
-	staleLife          = 7 * 24 * time.Hour // after DocumentUntil, while the document cannot be fetched
-	retryAfter         = time.Minute        // between two fetches, by one process, of keys or a stored client's document
-	mostDocuments      = 256                // entries of each cache in memory
-	documentsAtOnce    = 8                  // concurrent fetches of one process
-	documentsOfAHost   = 600                // fetches per hour by all callers, of one host or of one stored client
-	documentWait       = 2 * documentTime   // longest wait for another fetch of the document, and for a free slot
-	documentKey        = "document"         // throttle kinds
-	documentHostKey    = "document-host"    //
+	leastDocumentLife = 5 * time.Minute    // lower limit of max-age, because a sign-in takes several requests
+	usualDocumentLife = time.Hour          // if the response has no max-age, or has max-age=0, no-store or no-cache
+	mostDocumentLife  = 24 * time.Hour     // upper limit of max-age
+	staleLife         = 7 * 24 * time.Hour // after DocumentUntil, while the document cannot be fetched
+	retryAfter        = time.Minute        // between two fetches, by one process, of keys or a stored client's document
+	mostDocuments     = 256                // entries of each cache in memory
+	documentsAtOnce   = 8                  // concurrent fetches of one process
+	documentsOfAHost  = 600                // fetches per hour by all callers, of one host or of one stored client
+	documentWait      = 2 * documentTime   // longest wait for another fetch of the document, and for a free slot
+	documentKey       = "document"         // throttle kinds
+	documentHostKey   = "document-host"    //
 )
-
-// documentURL parses a client_id that is the address of a document. The host
-// must be a domain name and the port the default of https. Each address has
-// exactly one accepted spelling.
-func documentURL(id string) (*url.URL, bool) {
-	if len(id) > longestDocumentURL || !strings.HasPrefix(id, "https://") || strings.ContainsAny(id, "?#%") {
-		return nil, false
-	}
-	u, err := parseURI(id)
-	if err != nil || u.User != nil || u.Opaque != "" || u.Path == "" || u.Path == "/" || u.Port() != "" ||
-		strings.Contains(u.Host, ":") || dotted(u) {
-		return nil, false
-	}
-	if !domainName(u.Host) || u.String() != id {
-		return nil, false
-	}
-	return u, true
-}
-
-// domainName reports whether a host is a lower-case domain name of at least two
-// labels whose last label is not a number. This excludes every spelling of an
-// IP address.
-func domainName(host string) bool {
-	labels := strings.Split(host, ".")
-	if len(host) > 253 || len(labels) < 2 {
-		return false
-	}
-	for _, label := range labels {
-		if label == "" || len(label) > 63 || strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-") ||
-			strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
-			return false
-		}
-	}
-	if _, err := netip.ParseAddr(host); err == nil {
-		return false
-	}
-	top := labels[len(labels)-1]
-	return strings.Trim(top, "0123456789") != "" && !strings.HasPrefix(top, "0x")
-}
-
-// ValidID reports whether a client_id has the form of a registered client's id
-// or of a document's address. Only a valid id may become part of a key.
-func ValidID(id string) bool {
-	if ids.Valid(ids.Client, id) {
-		return true
-	}
-	_, ok := documentURL(id)
-	return ok
-}
 
 // parseDocument parses the document that was fetched from the address.
 func parseDocument(body []byte, at *url.URL) (Client, error) {
@@ -253,16 +200,6 @@ func (reg *Registry) spend(ctx context.Context, budget string) error {
 		Window: time.Hour})
 }
 
-// Host returns the host of the address that names a document's client, or ""
-// for a registered client. For such a document's client, the host is the only
-// verified fact about who the client is.
-func (c Client) Host() string {
-	if u, ok := documentURL(c.ID); ok {
-		return u.Host
-	}
-	return ""
-}
-
 // fetchedAt returns when a stored client's document was requested. A time more
 // than a minute in the future comes from a machine whose clock is fast.
 // fetchedAt then returns the zero time, so that a document that is fetched now
@@ -316,4 +253,43 @@ func (reg *Registry) Keep(ctx context.Context, c Client) (kept Client, err error
 		return tx.Commit(ctx)
 	})
 	return kept, err
+}
+
+// renewed fetches the client's document again if the stored one is too old, and
+// returns the updated client. force fetches it in any case, but at most once in
+// retryAfter. If a forced fetch fails, renewed returns the stored client. It
+// returns a registered or a disabled client unchanged.
+func (reg *Registry) renewed(ctx context.Context, c Client, force bool) (Client, error) {
+	at, ok := documentURL(c.ID)
+	if !ok || c.Disabled {
+		return c, nil
+	}
+	var next Client
+	var err error
+	switch now := reg.now(); {
+	case !now.Before(c.DocumentUntil):
+		if next, err = reg.document(ctx, at); err != nil {
+			return Client{}, err
+		}
+	case !force || reg.documents.triedRecently(c.ID, now):
+		return c, nil
+	default:
+		reg.documents.noteTry(c.ID, now)
+		reg.documents.drop(c.ID)
+		if next, err = reg.fetch(ctx, at, true, reg.fetchedAt(c)); err != nil {
+			return c, nil // the stored document counts while its address cannot be reached
+		}
+	}
+	kept, err := reg.Keep(ctx, next)
+	if err != nil {
+		reg.documents.noteTry(c.ID, time.Time{}) // so that a retry of this request may fetch again
+	}
+	return kept, err
+}
+
+// after returns the client with the fields that the server keeps from the stored
+// record.
+func (c Client) after(was Client) Client {
+	c.CreatedAt, c.Expires, c.version, c.unknown = was.CreatedAt, was.Expires, was.version, was.unknown
+	return c
 }

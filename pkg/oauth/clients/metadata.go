@@ -299,3 +299,56 @@ func isHTTPS(uri string) bool {
 	u, err := parseURI(uri)
 	return err == nil && u.Scheme == "https" && u.Host != "" && u.User == nil && !strings.ContainsRune(uri, '#')
 }
+
+// setKeys sets the keys and the algorithm with which the client authenticates by
+// private_key_jwt (RFC 7591 section 2, OpenID Connect Registration section 2).
+func (c *Client) setKeys(m metadata) error {
+	if c.AuthMethod != protocol.AuthKey {
+		return nil
+	}
+	c.AuthAlg = or(m.AuthAlg, "")
+	switch {
+	case c.AuthAlg != "" && !slices.Contains(signing.AssertionAlgorithms, c.AuthAlg):
+		return badMetadata("token_endpoint_auth_signing_alg must be ES256, RS256, PS256 or EdDSA.")
+	case m.hasKeys() == (m.KeysURI != ""):
+		return badMetadata("private_key_jwt needs jwks or jwks_uri, and not both.")
+	case m.KeysURI == "":
+		if _, err := signing.ParseClientKeys(m.Keys); err != nil {
+			return badMetadata("jwks: %s.", err.Error())
+		}
+		c.Keys = m.Keys
+		return nil
+	}
+	u, err := parseURI(m.KeysURI)
+	if err != nil || u.Scheme != "https" || u.User != nil || u.Fragment != "" || !domainName(u.Host) {
+		return badMetadata("jwks_uri must be an https address of a domain name, without a port.")
+	}
+	c.KeysURI = m.KeysURI
+	return nil
+}
+
+func (m metadata) hasKeys() bool { return len(m.Keys) > 0 && string(m.Keys) != "null" }
+
+// documentMethod returns how the client of a document authenticates. A document
+// may list several methods, for several servers. The server takes
+// private_key_jwt if the document lists it and its keys can be used. public then
+// reports whether a request without credentials is valid too: the document also
+// lists none. A document that does not list none never becomes public.
+func (m metadata) documentMethod() (method string, public bool, err error) {
+	methods := m.AuthMethods
+	if m.AuthMethod != nil {
+		methods = append(slices.Clip(methods), *m.AuthMethod)
+	}
+	public = len(methods) == 0 || slices.Contains(methods, protocol.AuthNone)
+	err = badMetadata("token_endpoint_auth_method must be none, or private_key_jwt with jwks or jwks_uri.")
+	if slices.Contains(methods, protocol.AuthKey) {
+		keyed := Client{AuthMethod: protocol.AuthKey}
+		if err = keyed.setKeys(m); err == nil {
+			return protocol.AuthKey, public, nil
+		}
+	}
+	if public {
+		return protocol.AuthNone, false, nil
+	}
+	return "", false, err
+}

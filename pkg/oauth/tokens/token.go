@@ -182,7 +182,8 @@ type standingItems struct {
 
 // addGets adds the items to the batch. copyOf selects the copy of
 // the tenant's flags.
-func (a *standingItems) addGets(b *table.BatchGet, t table.Tenant, audience authz.Audience, clientID, actor, copyOf string) {
+func (a *standingItems) addGets(b *table.BatchGet, t table.Tenant, audience authz.Audience,
+	clientID, actor, copyOf string) {
 	b.Add(t.Handle, authz.GrantKey(t, clientID, actor), &a.grant)
 	b.Add(t.Handle, authz.ActorKey(t, audience, actor), &a.actor)
 	b.Add(t.Handle, authz.FlagsKey(t, ids.Pick(copyOf, authz.Copies)), &a.flags)
