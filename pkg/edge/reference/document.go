@@ -3,6 +3,7 @@ package reference
 import (
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -12,6 +13,8 @@ import (
 	"svc/pkg/base/fault"
 	"svc/pkg/edge/api"
 )
+
+const schemaPrefix = "#/components/schemas/"
 
 // Document returns the OpenAPI 3.1 document of the rows and of the OAuth
 // endpoints. phrase returns the consent page's text for a scope.
@@ -27,7 +30,7 @@ func Document(baseURL string, phrase func(scope string) string, rows ...api.Row)
 			scopes[scope] = meaning(scope, phrase(scope))
 		}
 	}
-	errorSchema := doc.Components.Schemas.Schema(errorType, true, "ErrorBody")
+	errorSchema := doc.Components.Schemas.Schema(reflect.TypeFor[api.ErrorBody](), true, "ErrorBody")
 	code := doc.Components.Schemas.SchemaFromRef(errorSchema.Ref).Properties["error"]
 	for _, word := range fault.Codes() {
 		code.Enum = append(code.Enum, word)
@@ -39,7 +42,7 @@ func Document(baseURL string, phrase func(scope string) string, rows ...api.Row)
 			Content: map[string]*huma.MediaType{"application/json": {Schema: errorSchema}}}
 	}
 	gateways := doc.Components.Responses["RequestHeaderFieldsTooLarge"]
-	gateways.Content["application/json"].Schema = named("GatewayError")
+	gateways.Content["application/json"].Schema = &huma.Schema{Ref: schemaPrefix + "GatewayError"}
 	gateways.Headers = nil
 	for _, path := range doc.Paths {
 		for _, op := range Operations(path) {
@@ -53,7 +56,9 @@ func Document(baseURL string, phrase func(scope string) string, rows ...api.Row)
 	if err := describeWebhooks(doc, rows); err != nil {
 		return nil, err
 	}
-	describeOAuth(doc, named("OAuthError"))
+	if err := describeOAuth(doc); err != nil {
+		return nil, err
+	}
 	doc.Tags = tags(doc)
 	return doc, nil
 }
