@@ -33,8 +33,8 @@ type fixed struct {
 // members.
 func readFixed() (out fixed, err error) {
 	text := bytes.ReplaceAll(fixedText, []byte(`"$ref":`), []byte(`"ref":`)) // huma's types have no JSON names
-	err = json.Unmarshal(text, &out, json.MatchCaseInsensitiveNames(true), json.WithUnmarshalers(
-		json.UnmarshalFromFunc(func(from *jsontext.Decoder, example *any) error {
+	err = json.Unmarshal(text, &out, json.MatchCaseInsensitiveNames(true), json.RejectUnknownMembers(true),
+		json.WithUnmarshalers(json.UnmarshalFromFunc(func(from *jsontext.Decoder, example *any) error {
 			value, err := from.ReadValue()
 			*example = stdjson.RawMessage(bytes.Clone(value))
 			return err
