@@ -184,16 +184,8 @@ func billOf(r rates, last []usage, found map[string][]usage, rode load) string {
 		}
 		rows[i] = append(rows[i], fmt.Sprintf("**%.2f**", cost.sum()))
 	}
-	text := "## The bill\n\n" + markdown.Paragraph(
-		"The table shows what a million requests of each kind cost, in dollars. The line of the sign-in is for a million "+
-			"sign-ins of five requests. The costs follow from counted units and log bytes, and from the prices in "+
-			"`bench/prices.json` (%s, %s; %s). The processor time of an operation is that of the table in *Processor time*. A "+
-			"function has the share of a processor that its memory buys. Assumed and not measured on Lambda: %g ms for each "+
-			"round trip; %g bytes billed for each log line in addition to its text; %g bytes for the authorization server's "+
-			"log line; two round trips for each request to the authorization server; %g ms of processor time where none is "+
-			"measured (%s). The costs do not include the hash of a password, nor that Lambda rounds each duration up to a "+
-			"millisecond. Writes of a transaction count twice, as DynamoDB bills them.",
-		r.Region, r.Date, r.Source, r.Assumed.MillisecondsOfARoundTrip, r.Assumed.LogEventBytes,
+	text := "## The bill\n\n" + paragraph("bill", r.Region, r.Date, r.Source,
+		r.Assumed.MillisecondsOfARoundTrip, r.Assumed.LogEventBytes,
 		r.Assumed.AuthorizationLogBytes, r.Assumed.MillisecondsOfCPU, strings.Join(assumed, ", "))
 	return text + markdown.Table([]string{"endpoint", ">read units", ">write units", ">table", ">Lambda", ">gateway",
 		">logs", ">together"}, rows) + "\n" + r.ride(dollars, rode) + r.floor(r.stack)
@@ -210,11 +202,7 @@ func (p prices) ride(dollars map[string]parts, rode load) string {
 		}
 	}
 	table := rode.reads*p.ReadUnits + rode.writes*p.WriteUnits
-	return markdown.Paragraph(
-		"A completed ride takes %s read and %s write units, including settlement and projection. Here, the stream records "+
-			"of each request were in a batch of their own; larger batches cost less. A million rides cost $%.2f for the table "+
-			"and $%.2f for Lambda, gateway and logs of the five requests, together **$%.2f**. The Lambda time of settlement "+
-			"and projection is not included.", units(rode.reads),
+	return paragraph("ride", units(rode.reads),
 		units(rode.writes), table, others, table+others)
 }
 
@@ -228,11 +216,6 @@ func (s stack) idle(p prices) float64 {
 // the service's own metrics add if every function gets a request in every hour of
 // the month.
 func (p prices) floor(s stack) string {
-	return markdown.Paragraph(
-		"A month without a request costs **$%.2f**: %d alarmed metrics, %d composite alarm, %d dashboard (the first three "+
-			"of an account are free; then the month costs $%.2f) and %d key. A metric of the service costs only in the hours "+
-			"in which it is sent. If every function gets requests in every hour of a month, up to %d metrics add $%.2f. Each "+
-			"stored GB adds $%.2f a month, and $0.20 for its backup.",
-		s.idle(p), s.alarmed, s.composites, s.dashboards,
+	return paragraph("floor", s.idle(p), s.alarmed, s.composites, s.dashboards,
 		s.idle(p)-float64(s.dashboards)*p.DashboardMonth, s.keys, s.custom, float64(s.custom)*p.MetricMonth, p.StoredGBMonth)
 }

@@ -202,24 +202,9 @@ func countAll(ctx context.Context, shards int, all []endpoint) (us []usage, rode
 }
 
 func ceilingTables(last []usage, found map[string][]usage, without []string) string {
-	text := "## Ceilings\n\n" + markdown.Paragraph(
-		"Counted by `make ceilings`, %s. For one partition key of the table or of an index, DynamoDB serves 3,000 read "+
-			"and 1,000 write units a second. The table shows how many requests of one kind can be made in a second until the "+
-			"hottest key has no more units. For a request that reads and writes the same key, the shares of both limits are "+
-			"added. The titles of the columns say who shares that key. *Platform*: all tenants share it. *Client* and "+
-			"*tenant*: the numbers assume that many tokens use the copies evenly, and that many trips use the shards evenly. "+
-			"Where shards matter, there is a number for 1, 4 and 16 shards. *Actor*: the key belongs to one rider, driver or "+
-			"operator. *Trip, post, address*: the key belongs to one trip, post, mail address or network address. An empty "+
-			"cell means that the request uses no such key. If an index entry moves, the table counts all of its units at the "+
-			"new key, so the true ceiling may be up to twice as high. The last column is for 16 shards. It has the read and "+
-			"write units of one request at each copy or shard of the key. The counts are those of an instance that has just "+
-			"served the same request. So they do not include the read of a ride's service type, which the instance caches. An "+
-			"instance repeats that read at most once a second, so the key of the service types is enough for 3,000 instances. "+
-			"The goals for a tenant are 48,000 authorized reads and 10,000 ride requests a second.",
-		today())
+	text := "## Ceilings\n\n" + paragraph("ceilings", today())
 	if len(without) > 0 {
-		text += markdown.Paragraph(
-			"Not measured yet: `%s`.", strings.Join(without, "`, `"))
+		text += paragraph("not measured", strings.Join(without, "`, `"))
 	}
 	rows := make([][]string, len(last))
 	for i, u := range last {
@@ -261,7 +246,7 @@ func lowest(us []usage, group []string) string {
 		if math.IsInf(most, 1) {
 			return ""
 		}
-		cells = append(cells, many(int(most+0.001)))
+		cells = append(cells, markdown.Thousands(int(most+0.001)))
 	}
 	if len(slices.Compact(slices.Clone(cells))) == 1 {
 		return cells[0]

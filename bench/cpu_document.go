@@ -30,7 +30,7 @@ func (s series) cells() (out []string) {
 			continue
 		}
 		u := s.median(i)
-		out = append(out, ms(u.cpu), many(int(u.mallocs)), many(int(u.bytes)))
+		out = append(out, ms(u.cpu), markdown.Thousands(int(u.mallocs)), markdown.Thousands(int(u.bytes)))
 	}
 	if len(s.all) == 1 {
 		return out
@@ -47,20 +47,13 @@ func (s series) cells() (out []string) {
 
 // cpuDocument writes the table of processor time into the document.
 func cpuDocument(o options, machine string, builds []build, all []series) error {
-	text := "## Processor time\n\n" + markdown.Paragraph(
-		"Measured by `make cpu` on %s. Each function runs as built for deployment, as a process behind a simulated "+
-			"runtime API of Lambda. The table's responses are recorded. So the values include the function's requests to the "+
-			"table, but not the work of the engine. Times are user and system time of the process, in milliseconds per event. "+
-			"They are medians of %d rounds of %d events. Allocations and bytes are those of the whole process, per event.",
-		machine, o.rounds, o.reads)
+	text := "## Processor time\n\n" + paragraph("processor time", machine, o.rounds, o.reads)
 	titles := []string{"endpoint"}
 	for _, build := range builds {
 		titles = append(titles, ">"+build.title()+": ms", ">allocations", ">bytes")
 	}
 	if len(builds) > 1 {
-		text += markdown.Paragraph(
-			"The builds took turns in each round. *Ratio* is the first build's time divided by the second's: the median of " +
-				"the rounds and, in parentheses, the quartiles.")
+		text += paragraph("builds")
 		titles = append(titles, ">ratio")
 	}
 	rows := make([][]string, len(all))

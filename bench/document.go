@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"math"
 	"os"
@@ -10,7 +11,22 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"svc/pkg/local/markdown"
 )
+
+//go:embed texts.txt
+var paragraphs string
+
+// paragraph returns the paragraph of texts.txt under a title, with the values in it.
+func paragraph(title string, args ...any) string {
+	_, rest, found := strings.Cut(paragraphs, "# "+title+"\n")
+	text, _, _ := strings.Cut(rest, "\n\n")
+	if !found {
+		panic("texts.txt has no " + title)
+	}
+	return markdown.Paragraph(text, args...)
+}
 
 // described describes the machine and its load at the start, and the day.
 func described() string {
@@ -45,12 +61,3 @@ func medianOf[T any, V cmp.Ordered](all []T, of func(T) V) V {
 func ms(d time.Duration) string { return fmt.Sprintf("%.2f", float64(d.Microseconds())/1000) }
 
 func units(n float64) string { return strconv.FormatFloat(math.Round(n*100)/100, 'f', -1, 64) }
-
-// many formats 100000 as 100,000.
-func many(n int) string {
-	text := strconv.Itoa(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
-}

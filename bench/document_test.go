@@ -21,6 +21,16 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// Every paragraph of the documents is in texts.txt.
+func TestParagraphs(t *testing.T) {
+	for _, title := range []string{"ceilings", "not measured", "events", "bill", "ride", "floor", "processor time",
+		"builds", "soak", "soak table"} {
+		if text := paragraph(title); len(text) < len("\n\n.") {
+			t.Errorf("%s: %q", title, text)
+		}
+	}
+}
+
 // Every row is measured, or endpoints names it. Every request is one to a row.
 func TestEveryRowIsMeasured(t *testing.T) {
 	all, without := endpoints()

@@ -164,16 +164,12 @@ func (w *world) booked(ctx context.Context, t table.Tenant) (stream.Change, erro
 func (e told) section() string {
 	var rows [][]string
 	for shape, l := range e.keys {
-		rows = append(rows, []string{"`" + shape + "`", units(l.reads), units(l.writes), many(int(1 / l.share()))})
+		rows = append(rows, []string{"`" + shape + "`", units(l.reads), units(l.writes),
+			markdown.Thousands(int(1 / l.share()))})
 	}
 	slices.SortFunc(rows, func(a, b []string) int { return strings.Compare(a[0], b[0]) })
-	return "### Events\n\n" + markdown.Paragraph(
-		"An event that is sent to one endpoint takes %s read and %s write units, from the change in the stream to the "+
-			"record of its delivery; `make ceilings` fails above %s write units. Here each event was in a step of its own; events "+
-			"that are appended together cost less. With %d shards, the feed of one tenant takes %s events a second, and "+
-			"`make ceilings` fails below %s. The table shows how many events a second one key of each kind serves. The last "+
-			"two bound what is sent, not what the feed takes: more waits in the queue.",
-		units(e.all.reads), units(e.all.writes), units(mostEventWrites), tenant.MaxShards, many(int(e.feedMost())),
-		many(int(leastEvents))) +
+	return "### Events\n\n" + paragraph("events", units(e.all.reads), units(e.all.writes),
+		units(mostEventWrites), tenant.MaxShards, markdown.Thousands(int(e.feedMost())),
+		markdown.Thousands(int(leastEvents))) +
 		markdown.Table([]string{"key", ">read units", ">write units", ">events a second"}, rows) + "\n"
 }

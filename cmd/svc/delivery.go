@@ -20,15 +20,15 @@ func businessCommand(c *cli) *cobra.Command {
 
 func businessFlags(cmd *cobra.Command) *edits[delivery.Business] {
 	e := &edits[delivery.Business]{cmd: cmd}
-	e.text("category", "`word` such as restaurant", func(b *delivery.Business) *string { return &b.Category })
-	e.text("address", "street `address`", func(b *delivery.Business) *string { return &b.Address })
-	e.number("lat", "latitude, `degrees`", func(b *delivery.Business) *json.Number { return &b.Lat })
-	e.number("lng", "longitude, `degrees`", func(b *delivery.Business) *json.Number { return &b.Lng })
-	e.optional("phone", "phone `number`", func(b *delivery.Business) **string { return &b.Phone })
-	e.optional("logo", "https `URL`", func(b *delivery.Business) **string { return &b.LogoURL })
-	e.number("fee", "fee of each order that a rider places, `amount`",
-		func(b *delivery.Business) *json.Number { return &b.DeliveryFee })
-	e.flag("active", "the API lists the business", func(b *delivery.Business) *bool { return &b.Active })
+	e.field("category", "`word` such as restaurant", func(b *delivery.Business) any { return &b.Category })
+	e.field("address", "street `address`", func(b *delivery.Business) any { return &b.Address })
+	e.field("lat", "latitude, `degrees`", func(b *delivery.Business) any { return &b.Lat })
+	e.field("lng", "longitude, `degrees`", func(b *delivery.Business) any { return &b.Lng })
+	e.field("phone", "phone `number`", func(b *delivery.Business) any { return &b.Phone })
+	e.field("logo", "https `URL`", func(b *delivery.Business) any { return &b.LogoURL })
+	e.field("fee", "fee of each order that a rider places, `amount`",
+		func(b *delivery.Business) any { return &b.DeliveryFee })
+	e.field("active", "the API lists the business", func(b *delivery.Business) any { return &b.Active })
 	return e
 }
 
@@ -68,7 +68,7 @@ func (c *cli) businessSet() *cobra.Command {
 	cmd := &cobra.Command{Use: "set SLUG ID", Short: "Change a business",
 		Example: "  svc business set metro biz_01JMETR0000000000000000001 --active=false"}
 	e := businessFlags(cmd)
-	e.text("name", "`name` for people", func(b *delivery.Business) *string { return &b.Name })
+	e.field("name", "`name` for people", func(b *delivery.Business) any { return &b.Name })
 	cmd.RunE = e.change(c, func(ctx context.Context, t table.Tenant, args []string) error {
 		b, err := delivery.SetBusiness(ctx, t, by(), args[1], e.apply)
 		if err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/spf13/cobra"
 
@@ -18,23 +17,23 @@ func driverCommand(c *cli) *cobra.Command {
 
 func driverFlags(cmd *cobra.Command) *edits[driver.Record] {
 	e := &edits[driver.Record]{cmd: cmd}
-	e.text("first", "first `name`", func(r *driver.Record) *string { return &r.FirstName })
-	e.text("last", "last `name`", func(r *driver.Record) *string { return &r.LastName })
-	e.optional("phone", "phone `number`", func(r *driver.Record) **string { return &r.Phone })
-	e.optional("photo", "https `URL`", func(r *driver.Record) **string { return &r.PhotoURL })
-	e.optional("plate", "the vehicle's `plate`", func(r *driver.Record) **string { return &r.VehiclePlate })
-	e.optional("model", "the vehicle's `model`", func(r *driver.Record) **string { return &r.VehicleModel })
-	e.optional("color", "the vehicle's `color`", func(r *driver.Record) **string { return &r.VehicleColor })
+	e.field("first", "first `name`", func(r *driver.Record) any { return &r.FirstName })
+	e.field("last", "last `name`", func(r *driver.Record) any { return &r.LastName })
+	e.field("phone", "phone `number`", func(r *driver.Record) any { return &r.Phone })
+	e.field("photo", "https `URL`", func(r *driver.Record) any { return &r.PhotoURL })
+	e.field("plate", "the vehicle's `plate`", func(r *driver.Record) any { return &r.VehiclePlate })
+	e.field("model", "the vehicle's `model`", func(r *driver.Record) any { return &r.VehicleModel })
+	e.field("color", "the vehicle's `color`", func(r *driver.Record) any { return &r.VehicleColor })
 	types := cmd.Flags().StringSlice("services", nil,
 		"service types that the driver takes by dispatch, as `IDS` with commas; empty is all")
 	e.step("services", func(r *driver.Record) error {
 		r.ServiceTypeIDs = *types
 		return nil
 	})
-	e.text("status", "OFFLINE, ONLINE or BUSY", func(r *driver.Record) *string { return &r.Status })
-	e.maybe("rating", "0 to 5", func(r *driver.Record) **json.Number { return &r.Rating })
-	e.maybe("lat", "last known latitude, `degrees`", func(r *driver.Record) **json.Number { return &r.CurrentLat })
-	e.maybe("lng", "last known longitude, `degrees`", func(r *driver.Record) **json.Number { return &r.CurrentLng })
+	e.field("status", "OFFLINE, ONLINE or BUSY", func(r *driver.Record) any { return &r.Status })
+	e.field("rating", "0 to 5", func(r *driver.Record) any { return &r.Rating })
+	e.field("lat", "last known latitude, `degrees`", func(r *driver.Record) any { return &r.CurrentLat })
+	e.field("lng", "last known longitude, `degrees`", func(r *driver.Record) any { return &r.CurrentLng })
 	for _, flag := range []string{"lat", "lng"} {
 		e.step(flag, func(r *driver.Record) error {
 			r.LocationUpdatedAt = timestamp.Ptr(by().At)

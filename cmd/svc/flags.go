@@ -21,63 +21,43 @@ type edits[T any] struct {
 	steps []func(*T) error
 }
 
-// text adds a flag that sets a string field.
-func (e *edits[T]) text(name, usage string, field func(*T) *string) {
-	value := e.cmd.Flags().String(name, "", usage)
-	e.step(name, func(to *T) error {
-		*field(to) = *value
-		return nil
-	})
+// field adds a flag that sets a field: a text, an exact number, an integer, or what
+// is on or off. "" sets a nullable field to null.
+func (e *edits[T]) field(name, usage string, of func(*T) any) {
+	flags := e.cmd.Flags()
+	switch of(new(T)).(type) {
+	case *bool:
+		value := flags.Bool(name, false, usage)
+		e.set(name, func(to *T) { *of(to).(*bool) = *value })
+	case *int:
+		value := flags.Int(name, 0, usage)
+		e.set(name, func(to *T) { *of(to).(*int) = *value })
+	default:
+		value := flags.String(name, "", usage)
+		e.set(name, func(to *T) {
+			number := json.Number(strings.TrimSpace(*value))
+			switch field := of(to).(type) {
+			case *string:
+				*field = *value
+			case *json.Number:
+				*field = number
+			case **string:
+				if *field = nil; *value != "" {
+					*field = value
+				}
+			case **json.Number:
+				if *field = nil; *value != "" {
+					*field = &number
+				}
+			}
+		})
+	}
 }
 
-// optional adds a flag for a nullable field; "" sets it to null.
-func (e *edits[T]) optional(name, usage string, field func(*T) **string) {
-	value := e.cmd.Flags().String(name, "", usage)
+// set adds a change that cannot fail.
+func (e *edits[T]) set(name string, do func(*T)) {
 	e.step(name, func(to *T) error {
-		*field(to) = nil
-		if *value != "" {
-			*field(to) = value
-		}
-		return nil
-	})
-}
-
-// number adds a flag for an exact number.
-func (e *edits[T]) number(name, usage string, field func(*T) *json.Number) {
-	value := e.cmd.Flags().String(name, "", usage)
-	e.step(name, func(to *T) error {
-		*field(to) = json.Number(strings.TrimSpace(*value))
-		return nil
-	})
-}
-
-// maybe adds a flag for a nullable exact number; "" sets it to null.
-func (e *edits[T]) maybe(name, usage string, field func(*T) **json.Number) {
-	value := e.cmd.Flags().String(name, "", usage)
-	e.step(name, func(to *T) error {
-		*field(to) = nil
-		if *value != "" {
-			n := json.Number(strings.TrimSpace(*value))
-			*field(to) = &n
-		}
-		return nil
-	})
-}
-
-// integer adds a flag for an integer.
-func (e *edits[T]) integer(name, usage string, field func(*T) *int) {
-	value := e.cmd.Flags().Int(name, 0, usage)
-	e.step(name, func(to *T) error {
-		*field(to) = *value
-		return nil
-	})
-}
-
-// flag adds a flag that is on or off.
-func (e *edits[T]) flag(name, usage string, field func(*T) *bool) {
-	value := e.cmd.Flags().Bool(name, false, usage)
-	e.step(name, func(to *T) error {
-		*field(to) = *value
+		do(to)
 		return nil
 	})
 }
@@ -191,9 +171,9 @@ type account[T any] struct {
 // account returns the command, which changes the account that the second argument
 // names. It adds the flags that all accounts share.
 func (e *edits[T]) account(c *cli, a account[T]) *cobra.Command {
-	e.text("email", "mail `address`", func(r *T) *string { _, email, _ := a.fields(r); return email })
-	e.flag("disable", "reject the account's sign-in and tokens; --disable=false undoes it",
-		func(r *T) *bool { _, _, disabled := a.fields(r); return disabled })
+	e.field("email", "mail `address`", func(r *T) any { _, email, _ := a.fields(r); return email })
+	e.field("disable", "reject the account's sign-in and tokens; --disable=false undoes it",
+		func(r *T) any { _, _, disabled := a.fields(r); return disabled })
 	e.cmd.RunE = e.change(c, func(ctx context.Context, t table.Tenant, args []string) error {
 		one, err := a.find(ctx, t, args[1])
 		if err != nil {

@@ -16,9 +16,9 @@ func menuCommand(c *cli) *cobra.Command {
 
 func menuFlags(cmd *cobra.Command) *edits[delivery.MenuItem] {
 	e := &edits[delivery.MenuItem]{cmd: cmd}
-	e.optional("section", "`part` of the menu", func(m *delivery.MenuItem) **string { return &m.Section })
-	e.optional("description", "what riders get, a `text`", func(m *delivery.MenuItem) **string { return &m.Description })
-	e.flag("available", "riders may order it", func(m *delivery.MenuItem) *bool {
+	e.field("section", "`part` of the menu", func(m *delivery.MenuItem) any { return &m.Section })
+	e.field("description", "what riders get, a `text`", func(m *delivery.MenuItem) any { return &m.Description })
+	e.field("available", "riders may order it", func(m *delivery.MenuItem) any {
 		m.Available = new(bool)
 		return m.Available
 	})
@@ -66,8 +66,8 @@ func (c *cli) menuSet() *cobra.Command {
 		Example: "  svc menu set metro biz_01JMETR0000000000000000001 \\\n" +
 			"    itm_01JMETR0000000000000000001 --available=false"}
 	e := menuFlags(cmd)
-	e.text("name", "`name` for people", func(m *delivery.MenuItem) *string { return &m.Name })
-	e.number("price", "price of one, `amount`", func(m *delivery.MenuItem) *json.Number { return &m.Price })
+	e.field("name", "`name` for people", func(m *delivery.MenuItem) any { return &m.Name })
+	e.field("price", "price of one, `amount`", func(m *delivery.MenuItem) any { return &m.Price })
 	cmd.RunE = e.change(c, func(ctx context.Context, t table.Tenant, args []string) error {
 		m, err := delivery.SetMenuItem(ctx, t, by(), args[1], args[2], e.apply)
 		if err != nil {

@@ -18,8 +18,8 @@ func paymentCommand(c *cli) *cobra.Command {
 
 func paymentFlags(cmd *cobra.Command) *edits[payment.Method] {
 	e := &edits[payment.Method]{cmd: cmd}
-	e.text("brand", "`brand` of the card", func(m *payment.Method) *string { return &m.Brand })
-	e.text("last4", "last four `digits`; no others are stored", func(m *payment.Method) *string { return &m.Last4 })
+	e.field("brand", "`brand` of the card", func(m *payment.Method) any { return &m.Brand })
+	e.field("last4", "last four `digits`; no others are stored", func(m *payment.Method) any { return &m.Last4 })
 	expires := cmd.Flags().String("exp", "", "month and year of expiry, `MM/YYYY`")
 	e.step("exp", func(m *payment.Method) (err error) {
 		month, year, _ := strings.Cut(*expires, "/")
@@ -31,7 +31,7 @@ func paymentFlags(cmd *cobra.Command) *edits[payment.Method] {
 		}
 		return nil
 	})
-	e.flag("default", "make this method the rider's default", func(m *payment.Method) *bool { return &m.IsDefault })
+	e.field("default", "make this method the rider's default", func(m *payment.Method) any { return &m.IsDefault })
 	return e
 }
 

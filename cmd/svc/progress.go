@@ -3,11 +3,11 @@ package main
 import (
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"time"
 
 	"svc/pkg/background/reconcile"
+	"svc/pkg/local/markdown"
 )
 
 // progress shows the progress of long work. On a terminal it updates one line,
@@ -77,10 +77,4 @@ func (p *progress) end() {
 }
 
 // thousands formats 1234567 as 1,234,567.
-func thousands(n int) string {
-	text := strconv.Itoa(n)
-	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
-}
+var thousands = markdown.Thousands

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/spf13/cobra"
 
@@ -20,12 +19,12 @@ func riderCommand(c *cli) *cobra.Command {
 
 func riderFlags(cmd *cobra.Command) *edits[customer.Record] {
 	e := &edits[customer.Record]{cmd: cmd}
-	e.text("first", "first `name`", func(r *customer.Record) *string { return &r.FirstName })
-	e.text("last", "last `name`", func(r *customer.Record) *string { return &r.LastName })
-	e.text("name", "`name` to show; if empty, first and last name",
-		func(r *customer.Record) *string { return &r.Name })
-	e.optional("phone", "phone `number`", func(r *customer.Record) **string { return &r.Phone })
-	e.maybe("rating", "0 to 5", func(r *customer.Record) **json.Number { return &r.Rating })
+	e.field("first", "first `name`", func(r *customer.Record) any { return &r.FirstName })
+	e.field("last", "last `name`", func(r *customer.Record) any { return &r.LastName })
+	e.field("name", "`name` to show; if empty, first and last name",
+		func(r *customer.Record) any { return &r.Name })
+	e.field("phone", "phone `number`", func(r *customer.Record) any { return &r.Phone })
+	e.field("rating", "0 to 5", func(r *customer.Record) any { return &r.Rating })
 	return e
 }
 

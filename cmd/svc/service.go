@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/spf13/cobra"
 
@@ -16,16 +15,16 @@ func serviceCommand(c *cli) *cobra.Command {
 
 func serviceFlags(cmd *cobra.Command) *edits[settings.Service] {
 	e := &edits[settings.Service]{cmd: cmd}
-	e.optional("description", "`text` for riders", func(s *settings.Service) **string { return &s.Description })
-	e.number("base", "base fare, `amount`", func(s *settings.Service) *json.Number { return &s.BaseFare })
-	e.number("per-km", "fare per kilometre, `amount`", func(s *settings.Service) *json.Number { return &s.PerKm })
-	e.number("per-minute", "fare per minute, `amount`", func(s *settings.Service) *json.Number { return &s.PerMinute })
-	e.number("minimum", "minimum fare, `amount`", func(s *settings.Service) *json.Number { return &s.MinimumFare })
-	e.number("commission", "`share` of the fare, 0 to 1; applies to trips requested at least a second later",
-		func(s *settings.Service) *json.Number { return &s.CommissionRate })
-	e.integer("capacity", "number of passengers", func(s *settings.Service) *int { return &s.Capacity })
-	e.optional("icon", "https `URL`", func(s *settings.Service) **string { return &s.IconURL })
-	e.flag("active", "riders can request the service type", func(s *settings.Service) *bool { return &s.Active })
+	e.field("description", "`text` for riders", func(s *settings.Service) any { return &s.Description })
+	e.field("base", "base fare, `amount`", func(s *settings.Service) any { return &s.BaseFare })
+	e.field("per-km", "fare per kilometre, `amount`", func(s *settings.Service) any { return &s.PerKm })
+	e.field("per-minute", "fare per minute, `amount`", func(s *settings.Service) any { return &s.PerMinute })
+	e.field("minimum", "minimum fare, `amount`", func(s *settings.Service) any { return &s.MinimumFare })
+	e.field("commission", "`share` of the fare, 0 to 1; applies to trips requested at least a second later",
+		func(s *settings.Service) any { return &s.CommissionRate })
+	e.field("capacity", "number of passengers", func(s *settings.Service) any { return &s.Capacity })
+	e.field("icon", "https `URL`", func(s *settings.Service) any { return &s.IconURL })
+	e.field("active", "riders can request the service type", func(s *settings.Service) any { return &s.Active })
 	return e
 }
 
@@ -84,7 +83,7 @@ func (c *cli) serviceSet() *cobra.Command {
 		Example: "  svc service set metro svt_01JMETR0000000000000000001 --commission 0.18\n  svc service set metro " +
 			"svt_01JMETR0000000000000000001 --active=false"}
 	e := serviceFlags(cmd)
-	e.text("name", "`name` for people", func(s *settings.Service) *string { return &s.Name })
+	e.field("name", "`name` for people", func(s *settings.Service) any { return &s.Name })
 	cmd.RunE = e.change(c, func(ctx context.Context, t table.Tenant, args []string) error {
 		s, err := settings.SetService(ctx, t, by(), args[1], e.apply)
 		if err != nil {

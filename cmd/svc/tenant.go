@@ -37,9 +37,9 @@ func limit(text string) json.Number {
 // tenantFlags adds the flags that `svc tenant create` and `svc tenant set` share.
 func tenantFlags(cmd *cobra.Command) *edits[tenant.Tenant] {
 	e := &edits[tenant.Tenant]{cmd: cmd}
-	e.text("name", "`name` for people", func(t *tenant.Tenant) *string { return &t.Name })
-	e.text("currency", "`currency`, ISO 4217", func(t *tenant.Tenant) *string { return &t.Currency })
-	e.text("timezone", "IANA `name`, as in Europe/Lisbon", func(t *tenant.Tenant) *string { return &t.Timezone })
+	e.field("name", "`name` for people", func(t *tenant.Tenant) any { return &t.Name })
+	e.field("currency", "`currency`, ISO 4217", func(t *tenant.Tenant) any { return &t.Currency })
+	e.field("timezone", "IANA `name`, as in Europe/Lisbon", func(t *tenant.Tenant) any { return &t.Timezone })
 	country := cmd.Flags().String("country", "", "`code` of the country in which phone numbers without a country are read, "+
 		"ISO 3166, as in DE; empty for none")
 	e.step("country", func(t *tenant.Tenant) error {
@@ -48,16 +48,16 @@ func tenantFlags(cmd *cobra.Command) *edits[tenant.Tenant] {
 		}
 		return nil
 	})
-	e.text("domain", "custom `host` of the sign-in pages; empty for none",
-		func(t *tenant.Tenant) *string { return &t.CustomDomain })
+	e.field("domain", "custom `host` of the sign-in pages; empty for none",
+		func(t *tenant.Tenant) any { return &t.CustomDomain })
 	limitFlags(e)
-	e.text("agent-actions", "what agents may do: `off|read|confirm|all`; with confirm, a person must agree to what moves "+
-		"people or money", func(t *tenant.Tenant) *string { return &t.AgentActions })
-	e.text("rider-sign-up", "who may sign up as a rider: `off|open|invite`; with invite, only customers whom you "+
-		"have added", func(t *tenant.Tenant) *string { return &t.RiderSignUp })
-	e.text("terms-version", "`version` of the terms and privacy policy that riders agree to when they sign up, and "+
+	e.field("agent-actions", "what agents may do: `off|read|confirm|all`; with confirm, a person must agree to what moves "+
+		"people or money", func(t *tenant.Tenant) any { return &t.AgentActions })
+	e.field("rider-sign-up", "who may sign up as a rider: `off|open|invite`; with invite, only customers whom you "+
+		"have added", func(t *tenant.Tenant) any { return &t.RiderSignUp })
+	e.field("terms-version", "`version` of the terms and privacy policy that riders agree to when they sign up, and "+
 		"again when it changes; their addresses are in the branding",
-		func(t *tenant.Tenant) *string { return &t.TermsVersion })
+		func(t *tenant.Tenant) any { return &t.TermsVersion })
 	retain := cmd.Flags().StringSlice("retain", nil, "how long personal data is kept, `KIND=DAYS`, or KIND=keep for "+
 		"good: addresses of trips and orders, positions and logs of trips, audit; may be repeated")
 	e.step("retain", func(t *tenant.Tenant) error {

@@ -18,9 +18,9 @@ func zoneCommand(c *cli) *cobra.Command {
 
 func zoneFlags(cmd *cobra.Command) *edits[settings.Zone] {
 	e := &edits[settings.Zone]{cmd: cmd}
-	e.integer("priority", "where zones overlap, the zone with the highest `number` applies",
-		func(z *settings.Zone) *int { return &z.Priority })
-	e.flag("active", "the zone is in use", func(z *settings.Zone) *bool { return &z.Active })
+	e.field("priority", "where zones overlap, the zone with the highest `number` applies",
+		func(z *settings.Zone) any { return &z.Priority })
+	e.field("active", "the zone is in use", func(z *settings.Zone) any { return &z.Active })
 	file := cmd.Flags().String("area", "", "`file` with a GeoJSON Polygon or MultiPolygon, or with a Feature of one")
 	e.step("area", func(z *settings.Zone) error {
 		text, err := os.ReadFile(*file)
@@ -88,7 +88,7 @@ func (c *cli) zoneSet() *cobra.Command {
 	cmd := &cobra.Command{Use: "set SLUG ID", Short: "Change a zone",
 		Example: "  svc zone set metro zon_01JMETR0000000000000000001 --active=false"}
 	e := zoneFlags(cmd)
-	e.text("name", "`name` for people", func(z *settings.Zone) *string { return &z.Name })
+	e.field("name", "`name` for people", func(z *settings.Zone) any { return &z.Name })
 	cmd.MarkFlagsMutuallyExclusive("area", "box")
 	cmd.RunE = e.change(c, func(ctx context.Context, t table.Tenant, args []string) error {
 		z, err := settings.SetZone(ctx, t, by(), args[1], e.apply)

@@ -139,7 +139,8 @@ const patience = 5 * time.Second
 // reread reads the set. The caller holds k.reading. The end of the request does
 // not cancel the read, because other requests wait for it.
 func (k *Keys) reread(ctx context.Context) (*set, error) {
-	ctx, cancel := context.WithTimeout(detached{ctx}, patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	ctx, _ = table.Metered(ctx) // the request's own meter does not count the read
 	defer cancel()
 	records, _, err := k.records(ctx)
 	if err != nil {
@@ -169,15 +170,6 @@ func (k *Keys) reread(ctx context.Context) (*set, error) {
 	k.setMu.Unlock()
 	return s, nil
 }
-
-// detached is a context without the cancellation, deadline and values of its
-// parent.
-type detached struct{ context.Context }
-
-func (detached) Deadline() (time.Time, bool) { return time.Time{}, false }
-func (detached) Done() <-chan struct{}       { return nil }
-func (detached) Err() error                  { return nil }
-func (detached) Value(any) any               { return nil }
 
 // KeySet returns the published key set (RFC 7517), the body of jwks.json. It
 // holds every key that signs, that will sign, or that has unexpired tokens, and

@@ -316,7 +316,7 @@ func TestCacheAllocations(t *testing.T) {
 	if _, err := f.keys.Verify(ctx, raw); err != nil {
 		t.Fatal(err)
 	}
-	if n := testkit.Allocations(func() { _, _ = f.keys.Verify(ctx, raw) }); n > 1 {
+	if n := testing.AllocsPerRun(10, func() { _, _ = f.keys.Verify(ctx, raw) }); n > 1 {
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"svc/pkg/base/fault"
-	"svc/pkg/edge/reference"
 )
 
 const schemaPrefix = "#/components/schemas/"
@@ -131,14 +130,17 @@ var enumNames = map[string]string{
 	"ImportMode":          "run validate",
 	"ImportStatus":        "DONE FAILED RUNNING VALIDATING WAITING",
 	"JobStatus":           "FAILED PENDING READY RUNNING",
-	"OAuthErrorCode":      strings.Join(reference.OAuthErrors, " "),
-	"OrderStatus":         "ACCEPTED CANCELLED DELIVERED PENDING PICKED_UP PREPARING READY",
-	"PaymentType":         "CARD CASH WALLET",
-	"RoutingEngine":       "osrm valhalla",
-	"DispatchMode":        "manual offers open",
-	"ServiceArea":         "off strict",
-	"ThemeMode":           "dark light system",
-	"TripActorType":       "dashboard driver rider system",
+	"OAuthErrorCode": "access_denied insufficient_scope invalid_client invalid_client_metadata invalid_grant " +
+		"invalid_redirect_uri invalid_request invalid_scope invalid_target invalid_token method_not_allowed not_found " +
+		"payload_too_large rate_limited server_error temporarily_unavailable unauthorized_client unsupported_grant_type " +
+		"unsupported_media_type",
+	"OrderStatus":   "ACCEPTED CANCELLED DELIVERED PENDING PICKED_UP PREPARING READY",
+	"PaymentType":   "CARD CASH WALLET",
+	"RoutingEngine": "osrm valhalla",
+	"DispatchMode":  "manual offers open",
+	"ServiceArea":   "off strict",
+	"ThemeMode":     "dark light system",
+	"TripActorType": "dashboard driver rider system",
 	"TripEvent": "ACCEPTED ARRIVED ASSIGNED BOOKED CANCELLED COLLECTING_OFFERS COMPLETED DECLINED DUE FARE_CORRECTED " +
 		"HANDED_OVER OFFERED RATED RELEASED REQUESTED SEARCHING STARTED UNANSWERED UNASSIGNED",
 	"TripStatus": "ASSIGNED CANCELLED COLLECTING_OFFERS COMPLETED DRIVER_ARRIVED IN_PROGRESS PENDING SCHEDULED " +

@@ -88,10 +88,9 @@ func (h Handle) batchGet(ctx context.Context, consistent bool, attributes []stri
 	}
 	items := make([]Item, len(keys))
 	asked := make([]map[string]types.AttributeValue, 0, len(keys))
-	names := make(texts, 0, 2*len(keys))
 	for i, key := range keys {
 		if items[i].Key = key; !slices.Contains(keys[:i], key) {
-			asked = append(asked, map[string]types.AttributeValue{"pk": names.str(key.PK), "sk": names.str(key.SK)})
+			asked = append(asked, key.encode())
 		}
 	}
 	if len(asked) > batchSize {

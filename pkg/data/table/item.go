@@ -137,21 +137,19 @@ func text(v types.AttributeValue) string {
 }
 
 func (it Item) encode() (map[string]types.AttributeValue, error) {
-	const own = 12 // pk, sk, type, v, version, g1…g4, r, expiresAt, doc
-	raw, values := make(map[string]types.AttributeValue, own+len(it.Attrs)), make(texts, 0, own+len(it.Attrs))
-	raw["pk"], raw["sk"], raw["type"], raw["v"] = values.str(it.PK), values.str(it.SK), values.str(it.Type),
-		num(strconv.Itoa(it.Preserve.layout(it.Layout)))
+	raw := map[string]types.AttributeValue{"pk": str(it.PK), "sk": str(it.SK), "type": str(it.Type),
+		"v": num(strconv.Itoa(it.Preserve.layout(it.Layout)))}
 	if it.Version != 0 {
 		raw["version"] = num(strconv.FormatInt(it.Version, 10))
 	}
 	indexed := false
 	for i, partition := range it.G {
 		if partition != "" {
-			raw[indexNames[i]], indexed = values.str(partition), true
+			raw[indexNames[i]], indexed = str(partition), true
 		}
 	}
 	if it.R != "" {
-		raw["r"] = values.str(it.R)
+		raw["r"] = str(it.R)
 	} else if indexed {
 		return nil, fmt.Errorf("item of type %q has an index partition (G) but no position (R)", it.Type)
 	}
@@ -159,7 +157,7 @@ func (it Item) encode() (map[string]types.AttributeValue, error) {
 		raw["expiresAt"] = num(strconv.FormatInt(it.Expires.Unix(), 10))
 	}
 	for name, value := range it.Attrs {
-		encoded, err := attribute(value, &values)
+		encoded, err := attribute(value)
 		if err != nil {
 			return nil, fmt.Errorf("attribute %s: %w", name, err)
 		}
@@ -176,36 +174,24 @@ func (it Item) encode() (map[string]types.AttributeValue, error) {
 		if err != nil {
 			return nil, fmt.Errorf("document of an item of type %q: %w", it.Type, err)
 		}
-		raw["doc"] = values.str(string(it.Preserve.document(it.Doc, doc)))
+		raw["doc"] = str(string(it.Preserve.document(it.Doc, doc)))
 	}
 	return raw, nil
 }
 
 var indexNames = [...]string{"g1", "g2", "g3", "g4"}
 
-// texts is one block of memory for an item's strings. A string that does not
-// fit gets its own allocation.
-type texts []types.AttributeValueMemberS
-
-func (t *texts) str(s string) types.AttributeValue {
-	if len(*t) == cap(*t) {
-		return str(s)
-	}
-	*t = append(*t, types.AttributeValueMemberS{Value: s})
-	return &(*t)[len(*t)-1]
-}
-
 func str(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 func num(s string) types.AttributeValue { return &types.AttributeValueMemberN{Value: s} }
 
 // attribute encodes one value. It returns nil for nil, and for an empty set,
 // because DynamoDB has no empty sets.
-func attribute(value any, values *texts) (types.AttributeValue, error) {
+func attribute(value any) (types.AttributeValue, error) {
 	switch v := value.(type) {
 	case nil:
 		return nil, nil
 	case string:
-		return values.str(v), nil
+		return str(v), nil
 	case int:
 		return num(strconv.Itoa(v)), nil
 	case int64:

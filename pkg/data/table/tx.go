@@ -33,12 +33,8 @@ type Op struct {
 	otherwise error
 }
 
-// usualOps is the number of operations for which Write allocates memory. Most
-// transactions have no more.
-const usualOps = 4
-
 // Write begins a transaction on the handle's keys.
-func (h Handle) Write() *Tx { return &Tx{h: h, ops: make([]*Op, 0, usualOps)} }
+func (h Handle) Write() *Tx { return &Tx{h: h} }
 
 // Len returns the number of operations; a transaction allows at most 100.
 func (tx *Tx) Len() int { return len(tx.ops) }
@@ -87,7 +83,7 @@ type Change struct {
 func (tx *Tx) Update(key Key, c Change) *Op {
 	u := tx.h.db.dynamo.Update("pk", key.PK).Range("sk", key.SK)
 	for _, name := range slices.Sorted(maps.Keys(c.Set)) {
-		encoded, err := attribute(c.Set[name], &texts{})
+		encoded, err := attribute(c.Set[name])
 		tx.err = errors.Join(tx.err, err)
 		if encoded == nil {
 			u.Remove("'" + name + "'")
@@ -96,12 +92,12 @@ func (tx *Tx) Update(key Key, c Change) *Op {
 		u.SetExpr("$ = ?", name, encoded)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Default)) {
-		encoded, err := attribute(c.Default[name], &texts{})
+		encoded, err := attribute(c.Default[name])
 		tx.err = errors.Join(tx.err, err)
 		u.SetExpr("$ = if_not_exists($, ?)", name, name, encoded)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Add)) {
-		encoded, err := attribute(c.Add[name], &texts{})
+		encoded, err := attribute(c.Add[name])
 		tx.err = errors.Join(tx.err, err)
 		if encoded != nil {
 			u.Add("'"+name+"'", encoded)

@@ -75,7 +75,6 @@ func (e *event) host(header string) string {
 // header returns the request's headers. It does not split values.
 func (e *event) header() (http.Header, error) {
 	h := make(http.Header, len(e.Headers)+1)
-	single := make([]string, 0, len(e.Headers)+1) // one array for all headers with a single value
 	add := func(name string, values []string) error {
 		if !httpguts.ValidHeaderFieldName(name) {
 			return fmt.Errorf("%w: its name", errHeader)
@@ -89,16 +88,8 @@ func (e *event) header() (http.Header, error) {
 				return fmt.Errorf("%w: the value of %s", errHeader, name)
 			}
 		}
-		if h[name] == nil {
-			h[name] = values
-		} else {
-			h[name] = append(h[name], values...)
-		}
+		h[name] = append(h[name], values...)
 		return nil
-	}
-	one := func(value string) []string {
-		single = append(single, value)
-		return single[len(single)-1 : len(single) : len(single)]
 	}
 	for name, values := range e.MultiValueHeaders {
 		if err := add(name, values); err != nil {
@@ -109,13 +100,13 @@ func (e *event) header() (http.Header, error) {
 		if _, ok := e.MultiValueHeaders[name]; ok {
 			continue
 		}
-		if err := add(name, one(value)); err != nil {
+		if err := add(name, []string{value}); err != nil {
 			return nil, err
 		}
 	}
 	if e.v2 && len(e.Cookies) > 0 {
 		h.Del("Cookie")
-		if err := add("Cookie", one(strings.Join(e.Cookies, "; "))); err != nil {
+		if err := add("Cookie", []string{strings.Join(e.Cookies, "; ")}); err != nil {
 			return nil, err
 		}
 	}

@@ -3,6 +3,7 @@ package reference
 import (
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -12,6 +13,8 @@ import (
 	"svc/pkg/base/fault"
 	"svc/pkg/edge/api"
 )
+
+const schemaPrefix = "#/components/schemas/"
 
 // Document returns the OpenAPI 3.1 document of the rows and of the OAuth
 // endpoints. phrase returns the consent page's text for a scope.
@@ -27,20 +30,16 @@ func Document(baseURL string, phrase func(scope string) string, rows ...api.Row)
 			scopes[scope] = meaning(scope, phrase(scope))
 		}
 	}
-	errorSchema := doc.Components.Schemas.Schema(errorType, true, "ErrorBody")
+	errorSchema := doc.Components.Schemas.Schema(reflect.TypeFor[api.ErrorBody](), true, "ErrorBody")
 	code := doc.Components.Schemas.SchemaFromRef(errorSchema.Ref).Properties["error"]
 	for _, word := range fault.Codes() {
 		code.Enum = append(code.Enum, word)
 	}
-	doc.Components.Responses = map[string]*huma.Response{}
-	for _, status := range []int{400, 401, 403, 404, 409, 412, 413, 415, 422, 429, 431, 500, 503} {
-		doc.Components.Responses[strings.ReplaceAll(http.StatusText(status), " ", "")] = &huma.Response{
-			Description: errorText[status], Headers: errorHeaders(status),
-			Content: map[string]*huma.MediaType{"application/json": {Schema: errorSchema}}}
+	fixed, err := readFixed()
+	if err != nil {
+		return nil, err
 	}
-	gateways := doc.Components.Responses["RequestHeaderFieldsTooLarge"]
-	gateways.Content["application/json"].Schema = named("GatewayError")
-	gateways.Headers = nil
+	doc.Components.Responses = fixed.Components.Responses
 	for _, path := range doc.Paths {
 		for _, op := range Operations(path) {
 			finish(op)
@@ -53,8 +52,10 @@ func Document(baseURL string, phrase func(scope string) string, rows ...api.Row)
 	if err := describeWebhooks(doc, rows); err != nil {
 		return nil, err
 	}
-	describeOAuth(doc, named("OAuthError"))
-	doc.Tags = tags(doc)
+	maps.Copy(doc.Paths, fixed.Paths)
+	maps.Copy(doc.Components.Schemas.Map(), fixed.Components.Schemas)
+	maps.Copy(doc.Components.SecuritySchemes, fixed.Components.SecuritySchemes)
+	doc.Tags = tags(doc, fixed.Tags)
 	return doc, nil
 }
 
@@ -80,35 +81,6 @@ func finish(op *huma.Operation) {
 var requestID = &huma.Param{Description: "Id of the request: the caller's X-Request-Id if it has 1 to 128 letters, " +
 	"digits and ._:=+/-, else a new id.",
 	Schema: &huma.Schema{Type: huma.TypeString}}
-
-var errorText = map[int]string{
-	400: "The request is not valid. `details` lists the faults that were found.",
-	401: "The token is missing, invalid or revoked, or its person, client or tenant is disabled.",
-	403: "The token lacks the scope, the operator lacks the permission, or the tenant has the feature switched off.",
-	404: "There is no such resource in this tenant.",
-	409: "The resource's state does not allow the action.",
-	412: "The resource has changed since the ETag in If-Match was read.",
-	413: "The body is larger than 64 KiB. Above 10 MB, the gateway responds itself, with the body `{\"message\": …}`.",
-	415: "The body is not application/json, or has a content coding.",
-	422: "The Idempotency-Key was used for another request.",
-	431: "The request line and headers exceed 10,240 bytes. The gateway responds itself: `{\"message\": …}`.",
-	429: "Too many requests. At its own limits, the gateway responds itself, with the body `{\"message\": …}`.",
-	500: "The service failed.",
-	503: "The service is busy and changed nothing (`temporarily_unavailable`), or a change may or may not have been " +
-		"made (`outcome_unknown`).",
-}
-
-func errorHeaders(status int) map[string]*huma.Param {
-	headers := map[string]*huma.Param{"X-Request-Id": requestID}
-	switch status {
-	case http.StatusUnauthorized, http.StatusForbidden:
-		headers["WWW-Authenticate"] = &huma.Param{Description: "How to get a token that is accepted (RFC 6750 section 3).",
-			Schema: &huma.Schema{Type: huma.TypeString}}
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		headers["Retry-After"] = &huma.Param{Description: "Seconds to wait.", Schema: &huma.Schema{Type: huma.TypeInteger}}
-	}
-	return headers
-}
 
 // extension ends the description of a member that the specification does not have.
 const extension = "An extension of the specification."
@@ -148,7 +120,7 @@ func Operations(path *huma.PathItem) []*huma.Operation {
 }
 
 // tags returns the groups of operations, in the order of the reference page.
-func tags(doc *huma.OpenAPI) []*huma.Tag {
+func tags(doc *huma.OpenAPI, known []*huma.Tag) []*huma.Tag {
 	used := map[string]bool{}
 	for _, path := range doc.Paths {
 		for _, op := range Operations(path) {
@@ -158,33 +130,9 @@ func tags(doc *huma.OpenAPI) []*huma.Tag {
 		}
 	}
 	var out []*huma.Tag
-	for _, one := range []huma.Tag{
-		{Name: "Me", Description: "The signed-in person: profile, addresses, payment methods, orders and a driver's status."},
-		{Name: "Trips", Description: "Operators see the tenant's trips. Riders and drivers see and change their own trips."},
-		{Name: "Trip operations", Description: "Operators book trips and change them for riders and drivers."},
-		{Name: "Dispatch", Description: "Drivers report where they are, so that trips can be offered to them."},
-		{Name: "Fares", Description: "What a ride would cost."},
-		{Name: "Drivers", Description: "The tenant's drivers."},
-		{Name: "Customers", Description: "The tenant's riders."},
-		{Name: "Settings", Description: "The company: branding, settings, service types and zones."},
-		{Name: "Imports", Description: "Files of people and addresses that a company brings along."},
-		{Name: "Privacy", Description: "Copies of a person's data, and erasure."},
-		{Name: "Exports", Description: "Files of the tenant's records, made in the background."},
-		{Name: "Ratings", Description: "What riders think of a ride."},
-		{Name: "Receipts", Description: "What a ride cost, with tax, payment and corrections."},
-		{Name: "Statements", Description: "A driver's month: rides, commission, payouts, and the balance before and after."},
-		{Name: "Withdrawals", Description: "Drivers ask for money of their wallets, and operators pay it."},
-		{Name: "Sandbox", Description: "Robots of a company in which nothing is real."},
-		{Name: "Webhooks", Description: "Endpoints of the tenant's own to which events are sent."},
-		{Name: "Reports", Description: "Counts and sums of a period."},
-		{Name: "Wallets", Description: "Balances of drivers and riders."},
-		{Name: "Delivery", Description: "Businesses and food orders."},
-		{Name: "Feedback", Description: "The platform's roadmap, shared by all tenants."},
-		{Name: "Events", Description: "What happened to the resources that the person may see, in order."},
-		{Name: "OAuth", Description: "Registration, authorization, tokens and discovery."},
-	} {
+	for _, one := range known {
 		if used[one.Name] {
-			out = append(out, &one)
+			out = append(out, one)
 			delete(used, one.Name)
 		}
 	}

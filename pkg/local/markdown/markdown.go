@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -30,6 +31,15 @@ func Table(titles []string, rows [][]string) string {
 // Paragraph returns the formatted text in lines of at most 99 columns, and an empty line.
 func Paragraph(format string, args ...any) string {
 	return Wrap(fmt.Sprintf(format, args...), 99) + "\n\n"
+}
+
+// Thousands formats 1234567 as 1,234,567.
+func Thousands(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
 }
 
 // Wrap returns the words of a text in lines of at most so many columns. A longer word

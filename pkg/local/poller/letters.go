@@ -96,96 +96,80 @@ func (l *letters) count() int {
 
 // DeadLetters reads the dead letters in a data folder, oldest first. It skips
 // a torn line.
-func DeadLetters(dir string) ([]DeadLetter, error) {
-	all, _, err := readLetters(dir)
+func DeadLetters(dir string) (all []DeadLetter, err error) {
+	lines, err := readLetters(dir)
+	for _, line := range lines {
+		var one DeadLetter
+		if json.Unmarshal(line, &one) == nil {
+			all = append(all, one)
+		}
+	}
 	return all, err
 }
 
-// readLetters reads the dead letters in a data folder, oldest first. torn has
-// the lines that a cut write left incomplete.
-func readLetters(dir string) (all []DeadLetter, torn [][]byte, err error) {
-	for _, name := range []string{lettersFile + ".replayed", lettersFile} { // a killed replay leaves the first one
-		text, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, nil, fmt.Errorf("dead letters: %w", err)
-		}
-		for line := range bytes.Lines(text) {
-			var one DeadLetter
-			if line = bytes.TrimSpace(line); len(line) == 0 {
-				continue
-			}
-			if json.Unmarshal(line, &one) == nil {
-				all = append(all, one)
-			} else {
-				torn = append(torn, line)
-			}
-		}
+// readLetters returns the lines of the dead letters in a data folder.
+func readLetters(dir string) ([][]byte, error) {
+	text, err := os.ReadFile(filepath.Join(dir, lettersFile))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("dead letters: %w", err)
 	}
-	return all, torn, nil
+	return bytes.Split(text, []byte("\n")), nil
 }
 
 // ReplayDeadLetters calls again for each dead letter that chosen selects. It
 // removes the letters for which again succeeds. It keeps the others,
 // torn lines, and the letters that a running service adds meanwhile. A second
-// replay waits for this one.
+// replay waits for this one. If a replay is killed, all letters stay.
 func ReplayDeadLetters(dir string, chosen func(DeadLetter) bool, again func(DeadLetter) error) (done, failed int,
 	err error) {
 	err = folder.Exclusive(dir, lettersFile+".replayed", func() error {
-		all, torn, err := takeLetters(dir)
-		if err != nil || len(all) == 0 {
+		lines, err := readLetters(dir)
+		if err != nil {
 			return err
 		}
-		back := &letters{dir: dir}
-		for _, one := range all {
-			if chosen(one) {
-				cause := again(one)
-				if cause == nil {
-					done++
-					continue
-				}
-				failed, one.Error = failed+1, cause.Error()
+		after := map[string][]byte{} // what becomes of a line; empty for one that goes
+		for _, line := range lines {
+			var one DeadLetter
+			if json.Unmarshal(line, &one) != nil || !chosen(one) {
+				continue
 			}
-			if err := back.add(one); err != nil {
-				return err
+			cause := again(one)
+			if cause == nil {
+				after[string(line)], done = nil, done+1
+				continue
 			}
-		}
-		for _, line := range torn {
-			if err := appendLine(dir, line); err != nil {
-				return fmt.Errorf("dead letters: %w", err)
+			failed, one.Error = failed+1, cause.Error()
+			if after[string(line)], err = json.Marshal(one); err != nil {
+				return fmt.Errorf("dead letter: %w", err)
 			}
 		}
-		return os.Remove(filepath.Join(dir, lettersFile+".replayed"))
+		return changeLetters(dir, after)
 	})
 	return done, failed, err
 }
 
-// takeLetters moves all dead letters and torn lines into one file that no
-// service appends to. The file exists until the replay ends, even if the replay
-// is killed.
-func takeLetters(dir string) (all []DeadLetter, torn [][]byte, err error) {
-	file := filepath.Join(dir, lettersFile)
-	err = folder.Exclusive(dir, lettersFile, func() error {
-		if all, torn, err = readLetters(dir); err != nil || len(all) == 0 {
+// changeLetters replaces lines of the dead letters.
+func changeLetters(dir string, after map[string][]byte) error {
+	if len(after) == 0 {
+		return nil
+	}
+	return folder.Exclusive(dir, lettersFile, func() error {
+		lines, err := readLetters(dir)
+		if err != nil {
 			return err
 		}
 		var text []byte
-		for _, one := range all {
-			line, err := json.Marshal(one)
-			if err != nil {
-				return fmt.Errorf("dead letters: %w", err)
+		for _, line := range lines {
+			if now, known := after[string(line)]; known {
+				line = now
 			}
-			text = append(append(text, line...), '\n')
+			if len(line) > 0 {
+				text = append(append(text, line...), '\n')
+			}
 		}
-		for _, line := range torn {
-			text = append(append(text, line...), '\n')
-		}
-		if err := folder.ReplaceFile(file+".replayed", text); err != nil {
-			return fmt.Errorf("dead letters: %w", err)
-		}
-		if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := folder.ReplaceFile(filepath.Join(dir, lettersFile), text); err != nil {
 			return fmt.Errorf("dead letters: %w", err)
 		}
 		return nil
 	})
-	return all, torn, err
 }

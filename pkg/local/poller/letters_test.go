@@ -91,3 +91,27 @@ func TestLettersAfterATornLine(t *testing.T) {
 		}
 	}
 }
+
+// TestKilledReplayKeepsLetters: a replay that does not come to its end keeps all letters,
+// also those that it has processed.
+func TestKilledReplayKeepsLetters(t *testing.T) {
+	dir := t.TempDir()
+	service := &letters{dir: dir}
+	for i := range 3 {
+		if err := service.add(DeadLetter{Function: "F", Shard: fmt.Sprint(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	func() {
+		defer func() { _ = recover() }()
+		_, _, _ = ReplayDeadLetters(dir, func(DeadLetter) bool { return true }, func(l DeadLetter) error {
+			if l.Shard == "2" {
+				panic("killed")
+			}
+			return nil
+		})
+	}()
+	if all, err := DeadLetters(dir); err != nil || len(all) != 3 {
+		t.Errorf("%d letters are left, %v", len(all), err)
+	}
+}

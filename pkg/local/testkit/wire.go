@@ -31,7 +31,6 @@ type Wire struct {
 	do        func()             // nil without Meanwhile
 	refuse    int                // status of every response, 0 for the engine's own
 	reason    string
-	canned    *canned
 	conflicts *conflicts
 	older     *Older   // nil without Older
 	proxy     *url.URL // set during a silence
@@ -65,11 +64,10 @@ func (w *Wire) Rounds(on bool) {
 // Break makes every request from now on fail. Restore undoes it.
 func (w *Wire) Break() { w.set(func() { w.broken = true }) }
 
-// Restore undoes Break, BreakAfter, Lose, Refuse, Record, Replay, Silence and
-// Conflicts.
+// Restore undoes Break, BreakAfter, Lose, Refuse, Silence and Conflicts.
 func (w *Wire) Restore() {
 	w.set(func() {
-		w.broken, w.limit, w.lose, w.refuse, w.canned, w.proxy, w.conflicts = false, false, 0, 0, nil, nil, nil
+		w.broken, w.limit, w.lose, w.refuse, w.proxy, w.conflicts = false, false, 0, 0, nil, nil
 	})
 }
 
@@ -84,7 +82,7 @@ func (w *Wire) Lose(n int) { w.set(func() { w.lose = n }) }
 func (w *Wire) Refuse(status int, code string) { w.set(func() { w.refuse, w.reason = status, code }) }
 
 // Sent returns the number of requests that the wire did not break. It includes
-// those that Refuse, Replay or Silence kept from the engine.
+// those that Refuse or Silence kept from the engine.
 func (w *Wire) Sent() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -145,7 +143,7 @@ func (w *Wire) RoundTrip(r *http.Request) (*http.Response, error) {
 			w.lose, lose = w.lose-1, true
 		}
 	}
-	tape, refuse, reason, proxy, older := w.canned, w.refuse, w.reason, w.proxy, w.older
+	refuse, reason, proxy, older := w.refuse, w.reason, w.proxy, w.older
 	w.mu.Unlock()
 	if broken {
 		return nil, ErrWire
@@ -158,7 +156,7 @@ func (w *Wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	if lose {
 		r = r.WithContext(context.WithoutCancel(r.Context())) // another request may end the process
-	} else if proxy == nil && tape == nil {
+	} else if proxy == nil {
 		r = patient(r)
 	}
 	if rounds != nil {
@@ -166,9 +164,6 @@ func (w *Wire) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		defer rounds.leave()
-	}
-	if tape != nil {
-		return tape.roundTrip(r, w.next)
 	}
 	if proxy != nil {
 		r = through(proxy, r)

@@ -26,7 +26,7 @@ Parameters:
   Root: {Type: String, Default: /pets}
 Conditions:
   HasFleet: !Not [!Equals [!Ref Fleet, 'no']]
-  Always: !And [!Not [!Condition HasFleet], !Or [!Equals [a, b], !Equals [a, a]]]
+  Always: !Equals [a, a]
 Globals: {Function: {Timeout: 60}}
 Resources:
   Api:

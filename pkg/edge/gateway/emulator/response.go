@@ -1,13 +1,14 @@
 package emulator
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/aws/aws-lambda-go/events"
 )
 
 // response is a function's response, in the format of payload 2.0.
@@ -20,62 +21,27 @@ type response struct {
 
 var errResponse = errors.New("the function's response is malformed")
 
-// newResponse decodes a function's response. If the response has no statusCode, it
-// becomes the body of a response with status 200 and type application/json.
-// newResponse ignores multiValueHeaders, which belong to payload 1.0.
+// newResponse decodes a function's response. API Gateway also accepts a response
+// without statusCode, which no function of ours sends.
 func newResponse(raw json.RawMessage) (*response, error) {
-	var f struct {
-		StatusCode      json.RawMessage            `json:"statusCode"`
-		Headers         map[string]json.RawMessage `json:"headers"`
-		Cookies         []string                   `json:"cookies"`
-		Body            *string                    `json:"body"`
-		IsBase64Encoded bool                       `json:"isBase64Encoded"`
+	var f events.APIGatewayV2HTTPResponse
+	if err := json.Unmarshal(raw, &f); err != nil {
+		return nil, fmt.Errorf("%w: %w", errResponse, err)
 	}
-	if !json.Valid(raw) {
-		return nil, errResponse
-	}
-	isObject := bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{"))
-	if isObject {
-		if err := json.Unmarshal(raw, &f); err != nil {
-			return nil, fmt.Errorf("%w: %w", errResponse, err)
-		}
-	}
-	if f.StatusCode == nil {
-		return plain(raw), nil
-	}
-	a := &response{header: http.Header{}, cookies: f.Cookies}
-	if err := json.Unmarshal(bytes.Trim(f.StatusCode, `"`), &a.status); err != nil || a.status < 100 || a.status > 599 {
+	if f.StatusCode < 100 || f.StatusCode > 599 {
 		return nil, fmt.Errorf("%w: statusCode is not a number from 100 to 599", errResponse)
 	}
+	a := &response{status: f.StatusCode, header: http.Header{}, cookies: f.Cookies, body: []byte(f.Body)}
 	for name, value := range f.Headers {
-		var text string
-		if err := json.Unmarshal(value, &text); err != nil {
-			text = string(value) // a number or a boolean
-		}
-		if string(value) != "null" {
-			a.header.Set(name, text)
-		}
-	}
-	if f.Body != nil {
-		a.body = []byte(*f.Body)
+		a.header.Set(name, value)
 	}
 	if f.IsBase64Encoded {
-		decoded, err := base64.StdEncoding.DecodeString(string(a.body))
-		if err != nil {
+		var err error
+		if a.body, err = base64.StdEncoding.DecodeString(f.Body); err != nil {
 			return nil, fmt.Errorf("%w: body: %w", errResponse, err)
 		}
-		a.body = decoded
 	}
 	return a, nil
-}
-
-func plain(raw json.RawMessage) *response {
-	a := &response{status: http.StatusOK, header: http.Header{"Content-Type": {"application/json"}}, body: raw}
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		a.body = []byte(text)
-	}
-	return a
 }
 
 // write sends the response.

@@ -16,8 +16,7 @@ import (
 type template struct {
 	parameters map[string]any
 	conditions map[string]any
-	held       map[string]bool // values of conditions; false while a condition is evaluated
-	globals    map[string]any  // Globals.Function
+	globals    map[string]any // Globals.Function
 	resources  map[string]resource
 }
 
@@ -57,20 +56,20 @@ func read(text []byte) (*template, error) {
 		return nil, err
 	}
 	t := &template{
-		parameters: map[string]any{}, conditions: object(doc["Conditions"]), held: map[string]bool{},
+		parameters: map[string]any{}, conditions: object(doc["Conditions"]),
 		resources: map[string]resource{},
 	}
 	for name, p := range object(doc["Parameters"]) {
 		t.parameters[name] = object(p)["Default"]
 	}
-	t.globals = object(t.resolve(object(doc["Globals"])["Function"], 0))
+	t.globals = object(t.resolve(object(doc["Globals"])["Function"]))
 	for name, r := range object(doc["Resources"]) {
 		fields := object(r)
 		if condition, ok := fields["Condition"].(string); ok && !t.holds(condition) {
 			continue
 		}
 		kind, _ := fields["Type"].(string)
-		t.resources[name] = resource{kind: kind, properties: object(t.resolve(fields["Properties"], 0))}
+		t.resources[name] = resource{kind: kind, properties: object(t.resolve(fields["Properties"]))}
 	}
 	return t, nil
 }
@@ -158,33 +157,26 @@ func intrinsic(tag string) (string, bool) {
 	}
 }
 
-// maxDepth limits the nesting of values and conditions. A deeper value is nil,
-// a deeper condition false.
-const maxDepth = 64
-
 // resolve replaces parameters, conditions and substitutions in a value.
-func (t *template) resolve(v any, depth int) any {
-	if depth > maxDepth {
-		return nil
-	}
+func (t *template) resolve(v any) any {
 	switch v := v.(type) {
 	case []any:
 		list := make([]any, 0, len(v))
 		for _, e := range v {
-			list = append(list, t.resolve(e, depth+1))
+			list = append(list, t.resolve(e))
 		}
 		return list
 	case map[string]any:
 		if len(v) == 1 {
 			for name, argument := range v {
-				if resolved, ok := t.call(name, argument, depth+1); ok {
+				if resolved, ok := t.call(name, argument); ok {
 					return resolved
 				}
 			}
 		}
 		m := make(map[string]any, len(v))
 		for key, e := range v {
-			m[key] = t.resolve(e, depth+1)
+			m[key] = t.resolve(e)
 		}
 		return m
 	default:
@@ -194,7 +186,7 @@ func (t *template) resolve(v any, depth int) any {
 
 // call evaluates an intrinsic function. ok is false if the function cannot be
 // evaluated from the template alone.
-func (t *template) call(name string, argument any, depth int) (v any, ok bool) {
+func (t *template) call(name string, argument any) (v any, ok bool) {
 	switch name {
 	case "Ref":
 		ref, _ := argument.(string)
@@ -210,9 +202,9 @@ func (t *template) call(name string, argument any, depth int) (v any, ok bool) {
 		}
 		condition, _ := list[0].(string)
 		if t.holds(condition) {
-			return t.resolve(list[1], depth), true
+			return t.resolve(list[1]), true
 		}
-		return t.resolve(list[2], depth), true
+		return t.resolve(list[2]), true
 	case "Fn::Sub":
 		text, isText := argument.(string)
 		if !isText {
@@ -226,40 +218,17 @@ func (t *template) call(name string, argument any, depth int) (v any, ok bool) {
 	return nil, false
 }
 
-// holds evaluates a condition once. If a condition refers to itself, the inner
-// reference is false. An unknown condition is false.
-func (t *template) holds(condition string) bool {
-	if held, known := t.held[condition]; known {
-		return held
-	}
-	t.held[condition] = false
-	t.held[condition] = t.truth(t.conditions[condition], 0)
-	return t.held[condition]
-}
+// holds evaluates a condition of !Equals and !Not, the functions that template.yaml
+// uses. Any other condition is false.
+func (t *template) holds(condition string) bool { return t.truth(t.conditions[condition]) }
 
-func (t *template) truth(v any, depth int) bool {
+func (t *template) truth(v any) bool {
 	m := object(v)
-	if depth > maxDepth || len(m) != 1 {
-		return false
+	if list, _ := m["Fn::Equals"].([]any); len(list) == 2 {
+		return fmt.Sprint(t.resolve(list[0])) == fmt.Sprint(t.resolve(list[1]))
 	}
-	if name, ok := m["Condition"].(string); ok {
-		return t.holds(name)
-	}
-	is := func(e any) bool { return t.truth(e, depth+1) }
-	for name, arguments := range m {
-		list, _ := arguments.([]any)
-		switch {
-		case name == "Fn::Equals" && len(list) == 2:
-			return fmt.Sprint(t.resolve(list[0], depth)) == fmt.Sprint(t.resolve(list[1], depth))
-		case name == "Fn::Not" && len(list) == 1:
-			return !is(list[0])
-		case name == "Fn::And":
-			return !slices.ContainsFunc(list, func(e any) bool { return !is(e) })
-		case name == "Fn::Or":
-			return slices.ContainsFunc(list, is)
-		}
-	}
-	return false
+	list, _ := m["Fn::Not"].([]any)
+	return len(list) == 1 && !t.truth(list[0])
 }
 
 // of returns the names of the resources of a kind, sorted.
