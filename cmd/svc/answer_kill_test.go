@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -171,6 +172,17 @@ func (k *killable) lost(when moment, c script.Call, write string) {
 	}
 }
 
+// losing takes a ride, and before each of its calls runs first. It returns the trip's id.
+func (k *killable) losing(r script.Ride, first func(script.Call)) string {
+	k.Helper()
+	id, err := r.Take(func(c script.Call) (json.RawMessage, error) {
+		first(c)
+		return k.step(c)
+	})
+	testkit.Must(k.T, err)
+	return id
+}
+
 // changedOnce checks that each of the trip's five changes happened once.
 func (k *killable) changedOnce(id string) trip.Trip {
 	k.Helper()
@@ -229,7 +241,7 @@ func TestKilledBeforeItsAnswer(t *testing.T) {
 	var before int64
 	var had int
 	for i, when := range []moment{"", beforeWrite, afterWrite, afterAnswer} {
-		id := k.take(script.Ride{Asks: byWallet, Fare: "12.5", Key: fmt.Sprint("ride-", i)}, func(c script.Call) {
+		id := k.losing(script.Ride{Asks: byWallet, Fare: "12.5", Key: fmt.Sprint("ride-", i)}, func(c script.Call) {
 			if write := map[string]string{"accept": `{"S":"ASSIGNED"}`, "complete": `{"S":"COMPLETED"}`}[c.Step]; when != "" &&
 				write != "" {
 				k.lost(when, c, write)
@@ -242,7 +254,7 @@ func TestKilledBeforeItsAnswer(t *testing.T) {
 	}
 	for i, when := range []moment{beforeWrite, afterWrite} {
 		var last response
-		id := k.take(script.Ride{Asks: byWallet, Fare: "12.5", Key: fmt.Sprint("settled-", i)}, func(c script.Call) {
+		id := k.losing(script.Ride{Asks: byWallet, Fare: "12.5", Key: fmt.Sprint("settled-", i)}, func(c script.Call) {
 			if c.Step != "complete" {
 				return
 			}

@@ -147,21 +147,10 @@ func (c *client) step(call script.Call) (json.RawMessage, error) {
 	return json.RawMessage(c.must(http.MethodPost, string(call.As), call.Path, call.Body, call.Key).body), nil
 }
 
-// request requests a ride and returns the trip's id.
-func (c *client) request(r script.Ride) string {
+// ride takes the steps of a ride, by default all, and returns the trip's id.
+func (c *client) ride(r script.Ride, steps ...string) string {
 	c.Helper()
-	id, err := r.Request(c.step)
-	testkit.Must(c.T, err)
-	return id
-}
-
-// take takes a ride to its end and returns the trip's id. Before each call it runs first.
-func (c *client) take(r script.Ride, first func(script.Call)) string {
-	c.Helper()
-	id, err := r.Take(func(call script.Call) (json.RawMessage, error) {
-		first(call)
-		return c.step(call)
-	})
+	id, err := r.Take(c.step, steps...)
 	testkit.Must(c.T, err)
 	return id
 }

@@ -50,8 +50,7 @@ func TestRebuildBesideRides(t *testing.T) {
 		traffic.Go(func() {
 			for i := 0; ctx.Err() == nil && driven.Load() < mostRides; i++ {
 				<-pace.C
-				_, err := script.Ride{Asks: `"paymentType":"CARD"`, Fare: "8", Key: fmt.Sprint("busy-", n, "-", i)}.Take(c.step)
-				testkit.Must(c.T, err)
+				c.ride(script.Ride{Asks: `"paymentType":"CARD"`, Fare: "8", Key: fmt.Sprint("busy-", n, "-", i)})
 				driven.Add(1)
 			}
 		})

@@ -277,14 +277,14 @@ func TestTwoBuilds(t *testing.T) {
 		_, err := ride(fmt.Sprint("canary-", n)).Take(turns(one, other))
 		testkit.Must(t, err)
 	}
-	open := canary.request(ride("open"))
-	testkit.Must(t, ride("open").Drive(canary.step, open, "accept"))
+	open := ride("open")
+	open.ID = canary.ride(open, "request", "accept")
 	tokens = canary.refresh(tokens)
 	canary.end()
 	before := len(written(t, on.URL, running.Table))
 	plain.change(service, "rollback")
 	plain.refresh(tokens)
-	testkit.Must(t, ride("open").Drive(plain.step, open, script.Steps[1:]...))
+	plain.ride(open, script.Steps[2:]...)
 	for deadline := time.Now().Add(10 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		after := kept(t, written(t, on.URL, running.Table)[before:])
 		if len(after) == len(changedKinds) || t.Failed() {

@@ -12,7 +12,13 @@ import (
 	"svc/pkg/domain/trip"
 )
 
-// Call is a POST of a ride. Step is "request", or the last part of the path.
+// Steps are a ride's steps, in their order. All but the request are a driver's.
+var Steps = []string{"request", "accept", "arrived", "start", "complete"}
+
+var reached = map[string]trip.Status{"accept": trip.Assigned, "arrived": trip.DriverArrived, "start": trip.InProgress,
+	"complete": trip.Completed}
+
+// Call is the POST of a step.
 type Call struct {
 	As                    authz.Audience
 	Step, Path, Body, Key string // Key is the Idempotency-Key, "" for none
@@ -23,6 +29,7 @@ type Send func(Call) (json.RawMessage, error)
 
 // Ride is a ride with its differences from others.
 type Ride struct {
+	ID     string // of the trip; "" until it is requested
 	Asks   string // members of the request besides origin and notes, such as `"paymentType":"CARD"`
 	Notes  string // the rider's notes; "" sends none
 	Fare   string // final fare; "" sends none
@@ -30,69 +37,59 @@ type Ride struct {
 	Office bool   // an operator makes the driver's steps
 }
 
-// Steps are a driver's steps, in their order.
-var Steps = []string{"accept", "arrived", "start", "complete"}
-
-var reached = map[string]trip.Status{"accept": trip.Assigned, "arrived": trip.DriverArrived, "start": trip.InProgress,
-	"complete": trip.Completed}
-
-// Take requests the ride and drives it to its end. It returns the trip's id.
-func (r Ride) Take(send Send) (id string, err error) {
-	if id, err = r.Request(send); err == nil {
-		err = r.Drive(send, id, Steps...)
+// Take takes the steps, by default all that are left, and returns the trip's id. The
+// response must show the notes of the request, the trip and status that a step leads
+// to, and the fare.
+func (r Ride) Take(send Send, steps ...string) (id string, err error) {
+	if len(steps) == 0 && r.ID == "" {
+		steps = Steps
+	} else if len(steps) == 0 {
+		steps = Steps[1:]
 	}
-	return id, err
-}
-
-// Request requests the ride and returns the trip's id.
-func (r Ride) Request(send Send) (id string, err error) {
-	body := `"originAddress":"A","originLat":1,"originLng":2`
-	if r.Notes != "" {
-		body += fmt.Sprintf(`,"notes":%q`, r.Notes)
-	}
-	if r.Asks != "" {
-		body += "," + r.Asks
-	}
-	made, err := r.send(send, Call{As: authz.Rider, Step: "request", Path: "/api/v1/me/trips", Body: "{" + body + "}"})
-	return made.ID, err
-}
-
-// Drive makes the steps of the trip. Each response must show the trip in the status
-// that the step leads to, and the last one the fare.
-func (r Ride) Drive(send Send, id string, steps ...string) error {
-	c := Call{As: authz.Driver, Path: "/api/v1/me/trips/"}
-	if r.Office {
-		c = Call{As: authz.Dashboard, Path: "/api/v1/trips/"}
-	}
-	base := c.Path + id + "/"
-	for _, c.Step = range steps {
-		c.Path, c.Body = base+c.Step, ""
-		fares := c.Step == "complete" && r.Fare != ""
-		if fares {
-			c.Body = `{"finalFare":` + r.Fare + `}`
+	for _, step := range steps {
+		c := r.call(step)
+		answer, err := send(c)
+		var got trip.Trip
+		if err == nil {
+			err = json.Unmarshal(answer, &got)
 		}
-		got, err := r.send(send, c)
 		if err != nil {
-			return err
+			return r.ID, err
 		}
-		if got.ID != id || got.Status != reached[c.Step] || fares && (got.FinalFare == nil ||
-			!money.Must(*got.FinalFare).Equal(money.Must(json.Number(r.Fare)))) {
-			return fmt.Errorf("%s of trip %s: %+v", c.Step, id, got)
+		right := got.ID == r.ID && got.Status == reached[step]
+		switch {
+		case step == "request":
+			r.ID, right = got.ID, r.Notes == "" || got.Notes != nil && *got.Notes == r.Notes
+		case c.Body != "":
+			right = right && got.FinalFare != nil && money.Must(*got.FinalFare).Equal(money.Must(json.Number(r.Fare)))
+		}
+		if !right {
+			return r.ID, fmt.Errorf("after %s %s: %s", step, c.Body, answer)
 		}
 	}
-	return nil
+	return r.ID, nil
 }
 
-func (r Ride) send(send Send, c Call) (got trip.Trip, err error) {
+func (r Ride) call(step string) Call {
+	c := Call{As: authz.Driver, Step: step, Path: "/api/v1/me/trips/" + r.ID + "/" + step}
+	switch {
+	case step == "request":
+		c.As, c.Path, c.Body = authz.Rider, "/api/v1/me/trips", `{"originAddress":"A","originLat":1,"originLng":2`
+		if r.Notes != "" {
+			c.Body += fmt.Sprintf(`,"notes":%q`, r.Notes)
+		}
+		if r.Asks != "" {
+			c.Body += "," + r.Asks
+		}
+		c.Body += "}"
+	case r.Office:
+		c.As, c.Path = authz.Dashboard, "/api/v1/trips/"+r.ID+"/"+step
+	}
+	if step == "complete" && r.Fare != "" {
+		c.Body = `{"finalFare":` + r.Fare + `}`
+	}
 	if r.Key != "" {
-		c.Key = r.Key + "-" + c.Step
+		c.Key = r.Key + "-" + step
 	}
-	answer, err := send(c)
-	if err == nil {
-		err = json.Unmarshal(answer, &got)
-	}
-	if err == nil && r.Notes != "" && (got.Notes == nil || *got.Notes != r.Notes) {
-		err = fmt.Errorf("the notes are not %q: %s", r.Notes, answer)
-	}
-	return got, err
+	return c
 }

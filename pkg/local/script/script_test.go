@@ -45,12 +45,12 @@ func TestRide(t *testing.T) {
 			t.Errorf("%s: %v after %v", name, err, sent)
 		}
 	}
-	err := script.Ride{Office: true}.Drive(func(c script.Call) (json.RawMessage, error) {
+	_, err := script.Ride{ID: "trp_1", Office: true}.Take(func(c script.Call) (json.RawMessage, error) {
 		if c.As != authz.Dashboard || c.Path != "/api/v1/trips/trp_1/arrived" || c.Key+c.Body != "" {
 			t.Errorf("%+v", c)
 		}
 		return json.RawMessage(`{"id":"trp_1","status":"DRIVER_ARRIVED"}`), nil
-	}, "trp_1", "arrived")
+	}, "arrived")
 	if err != nil {
 		t.Error(err)
 	}
