@@ -150,6 +150,9 @@ var (
 	player   = person{"sandbox", authz.Dashboard, "operator@sandbox.example"}
 )
 
+// people are those of metro.
+var people = map[authz.Audience]person{authz.Dashboard: operator, authz.Rider: rider, authz.Driver: driver}
+
 type person struct {
 	tenant   string
 	audience authz.Audience

@@ -8,8 +8,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"svc/pkg/access/authz"
 )
 
 // everyOperation checks that each operation of the deployment's OpenAPI
@@ -18,7 +16,6 @@ import (
 // everyOperation calls it once for each of its audiences. If an operation has
 // several audiences, everyOperation omits those for which it has no scope.
 func (s *suite) everyOperation(t *testing.T) {
-	people := map[authz.Audience]person{authz.Dashboard: operator, authz.Rider: rider, authz.Driver: driver}
 	operations := s.operations(t)
 	for _, op := range operations {
 		template := strings.Join(op.path, "/")

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"svc/pkg/local/script"
 )
 
 // request creates a trip for the rider, with the first service type of the
@@ -14,9 +16,25 @@ import (
 func (s *suite) request(t *testing.T, key string) answer {
 	t.Helper()
 	service := s.get(t, s.token(t, operator), "/api/v1/services").some()[0]["id"]
-	return s.do(t, call{method: "POST", path: "/api/v1/me/trips", token: s.token(t, rider), key: key, body: fmt.Sprintf(
-		`{"originAddress": "1 Trial Street", "originLat": 40.7001, "originLng": -74.0001, "destAddress": "9 Trial Street", "serviceTypeId": %q,
-		"paymentType": "CARD", "notes": "Ring twice"}`, service)})
+	c := script.Ride{Notes: "Ring twice", Asks: fmt.Sprintf(
+		`"destAddress": "9 Trial Street", "serviceTypeId": %q, "paymentType": "CARD"`, service)}.Call("request")
+	c.Key = key
+	return s.step(t, c)
+}
+
+// step sends a call of a ride as one of metro's people.
+func (s *suite) step(t *testing.T, c script.Call) answer {
+	t.Helper()
+	return s.do(t, call{method: "POST", path: c.Path, token: s.token(t, people[c.As]), key: c.Key, body: c.Body})
+}
+
+// drive takes steps of a trip.
+func (s *suite) drive(t *testing.T, r script.Ride, steps ...string) {
+	t.Helper()
+	if _, err := r.Take(func(c script.Call) (json.RawMessage, error) { return s.step(t, c).must(200).body, nil },
+		steps...); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // ride checks a trip from the request to the money in the driver's wallet.
@@ -39,8 +57,7 @@ func (s *suite) ride(t *testing.T) {
 		t.Errorf("driverId %q", got)
 	}
 	s.post(t, dr, path+"/accept", "").refused(409, "invalid_state")
-	s.post(t, dr, path+"/arrived", "").must(200)
-	s.post(t, dr, path+"/start", "").must(200)
+	s.drive(t, script.Ride{ID: id}, "arrived", "start")
 	s.post(t, s.token(t, rider), path+"/cancel", "").refused(409, "invalid_state")
 	if got := s.post(t, dr, path+"/complete",
 		`{"finalFare": 21.5, "actualDistance": 7.25, "actualDuration": 1260}`).must(200).text("finalFare"); got != "21.5" {
@@ -193,9 +210,7 @@ func (s *suite) operated(t *testing.T) {
 	if find(s.get(t, s.token(t, driver), "/api/v1/me/trips").some(), id) == nil {
 		t.Error("the assigned trip is not among the driver's own")
 	}
-	for _, action := range []string{"arrived", "start", "complete"} {
-		s.post(t, op, path+"/"+action, "").must(200)
-	}
+	s.drive(t, script.Ride{ID: id, Office: true}, script.Steps[2:]...)
 	s.do(t, call{method: "DELETE", path: path, token: op}).refused(409, "invalid_state")
 	_, path = book()
 	s.post(t, op, path+"/assign", to).must(200)

@@ -47,7 +47,7 @@ func (r Ride) Take(send Send, steps ...string) (id string, err error) {
 		steps = Steps[1:]
 	}
 	for _, step := range steps {
-		c := r.call(step)
+		c := r.Call(step)
 		answer, err := send(c)
 		var got trip.Trip
 		if err == nil {
@@ -70,11 +70,12 @@ func (r Ride) Take(send Send, steps ...string) (id string, err error) {
 	return r.ID, nil
 }
 
-func (r Ride) call(step string) Call {
+// Call returns the call of a step.
+func (r Ride) Call(step string) Call {
 	c := Call{As: authz.Driver, Step: step, Path: "/api/v1/me/trips/" + r.ID + "/" + step}
 	switch {
 	case step == "request":
-		c.As, c.Path, c.Body = authz.Rider, "/api/v1/me/trips", `{"originAddress":"A","originLat":1,"originLng":2`
+		c.As, c.Path, c.Body = authz.Rider, "/api/v1/me/trips", `{"originAddress":"A","originLat":40.7,"originLng":-74`
 		if r.Notes != "" {
 			c.Body += fmt.Sprintf(`,"notes":%q`, r.Notes)
 		}
