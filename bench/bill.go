@@ -4,12 +4,14 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
 	"svc/pkg/app"
 	"svc/pkg/edge/gateway/emulator"
 	"svc/pkg/local/markdown"
+	"svc/pkg/local/script"
 )
 
 //go:embed prices.json
@@ -155,16 +157,13 @@ func (w *world) completeRide(ctx context.Context) (load, error) {
 		return load{}, err
 	}
 	w.keys.take()
-	for name := range strings.FieldsSeq("ride accept arrived start complete") {
-		if err := w.step(ctx, name); err != nil {
-			return load{}, fmt.Errorf("%s: %w", name, err)
-		}
-		if err := w.service.Poller.Drain(ctx); err != nil {
-			return load{}, err
-		}
-	}
+	ride := script.Ride{Asks: w.fill(`"paymentType":"CARD","serviceTypeId":"{service}"`)}
+	_, err := ride.Take(func(c script.Call) (json.RawMessage, error) {
+		answer, err := w.call(ctx, c.As, "POST "+strings.TrimPrefix(c.Path, "/api/v1"), c.Body)
+		return answer, errors.Join(err, w.service.Poller.Drain(ctx))
+	})
 	_, all := w.keys.take()
-	return all, nil
+	return all, err
 }
 
 // billOf returns the tables with the costs of the operations, of a ride and of

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"svc/pkg/local/testkit"
 )
 
 // answer is a response.
@@ -50,9 +52,7 @@ func (s *suite) do(t *testing.T, c call) answer {
 		url = c.path
 	}
 	req, err := http.NewRequest(c.method, url, body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	if kind != "" {
 		req.Header.Set("Content-Type", kind)
 	}

@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"svc/pkg/local/testkit"
 )
 
 // beginExport begins an export, and returns its path.
@@ -35,14 +37,10 @@ func (s *suite) download(t *testing.T, link string) string {
 	t.Helper()
 	read := func(link string) (int, string) {
 		res, err := s.http.Get(link)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		defer func() { _ = res.Body.Close() }()
 		text, err := io.ReadAll(res.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		return res.StatusCode, string(text)
 	}
 	status, text := read(link)
@@ -50,9 +48,7 @@ func (s *suite) download(t *testing.T, link string) string {
 		t.Fatalf("%s: status %d: %s", link, status, text)
 	}
 	u, err := url.Parse(link)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	for _, end := range []string{"X-Amz-Expires", "until"} {
 		if q := u.Query(); q.Has(end) {
 			q.Set(end, q.Get(end)+"0")
@@ -91,9 +87,7 @@ func (s *suite) send(t *testing.T, to any, fields map[string]any, file string) (
 	_, _ = part.Write([]byte(file))
 	_ = form.Close()
 	res, err := s.http.Post(fmt.Sprint(to), form.FormDataContentType(), &body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	_ = res.Body.Close()
 	return res.StatusCode
 }

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"svc/pkg/local/testkit"
 )
 
 // everyOperation checks that each operation of the deployment's OpenAPI
@@ -52,14 +54,10 @@ func (s *suite) follow(t *testing.T, path string) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.BaseURL+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	req.Header.Set("Authorization", "Bearer "+s.token(t, operator))
 	res, err := s.http.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	defer res.Body.Close()
 	begin := make([]byte, len("retry: "))
 	_, err = io.ReadFull(res.Body, begin)

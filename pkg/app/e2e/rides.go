@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc/pkg/local/script"
+	"svc/pkg/local/testkit"
 )
 
 // request creates a trip for the rider, with the first service type of the
@@ -31,10 +32,8 @@ func (s *suite) step(t *testing.T, c script.Call) answer {
 // drive takes steps of a trip.
 func (s *suite) drive(t *testing.T, r script.Ride, steps ...string) {
 	t.Helper()
-	if _, err := r.Take(func(c script.Call) (json.RawMessage, error) { return s.step(t, c).must(200).body, nil },
-		steps...); err != nil {
-		t.Fatal(err)
-	}
+	_, err := r.Take(func(c script.Call) (json.RawMessage, error) { return s.step(t, c).must(200).body, nil }, steps...)
+	testkit.Must(t, err)
 }
 
 // ride checks a trip from the request to the money in the driver's wallet.

@@ -14,6 +14,7 @@ import (
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/webhook"
+	"svc/pkg/local/testkit"
 )
 
 // webhooks adds an endpoint, rotates its secret, sends to it and removes it. Every
@@ -135,9 +136,7 @@ func (s *suite) fire(t *testing.T, event string, later time.Time) {
 	for shard := range 4 {
 		partition := platform.Partition("DUE", "webhooks", later.UTC().Format("2006010215"), strconv.Itoa(shard))
 		for rows, err := range platform.Pages(t.Context(), partition, table.Query{Limit: 500, Consistent: true}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
 			for _, row := range rows {
 				var m webhook.Message
 				if _, text, _ := strings.Cut(row.SK, "#send#"); json.Unmarshal([]byte(text), &m) != nil || m.Event != event {
@@ -146,9 +145,7 @@ func (s *suite) fire(t *testing.T, event string, later time.Time) {
 				tx := platform.Write()
 				webhook.Due(s.DB, time.Now).Add(tx, webhook.TaskOf(m, time.Now()))
 				tx.Delete(row.Key)
-				if err := tx.Commit(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(t, tx.Commit(t.Context()))
 				moved++
 			}
 		}

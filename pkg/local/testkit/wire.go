@@ -1,7 +1,6 @@
 package testkit
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -9,6 +8,8 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+
+	"svc/pkg/local/tape"
 )
 
 // ErrWire is the error of a broken wire.
@@ -31,7 +32,7 @@ type Wire struct {
 	do        func()             // nil without Meanwhile
 	refuse    int                // status of every response, 0 for the engine's own
 	reason    string
-	canned    *canned
+	canned    *tape.Tape
 	conflicts *conflicts
 	older     *Older   // nil without Older
 	proxy     *url.URL // set during a silence
@@ -145,7 +146,7 @@ func (w *Wire) RoundTrip(r *http.Request) (*http.Response, error) {
 			w.lose, lose = w.lose-1, true
 		}
 	}
-	tape, refuse, reason, proxy, older := w.canned, w.refuse, w.reason, w.proxy, w.older
+	canned, refuse, reason, proxy, older := w.canned, w.refuse, w.reason, w.proxy, w.older
 	w.mu.Unlock()
 	if broken {
 		return nil, ErrWire
@@ -158,7 +159,7 @@ func (w *Wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	if lose {
 		r = r.WithContext(context.WithoutCancel(r.Context())) // another request may end the process
-	} else if proxy == nil && tape == nil {
+	} else if proxy == nil && canned == nil {
 		r = patient(r)
 	}
 	if rounds != nil {
@@ -167,20 +168,17 @@ func (w *Wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		defer rounds.leave()
 	}
-	if tape != nil {
-		return tape.roundTrip(r, w.next)
+	if canned != nil {
+		return canned.Send(r, w.next)
 	}
 	if proxy != nil {
 		r = through(proxy, r)
 	}
 	res, err := older.roundTrip(r, w.next)
 	if err == nil && rounds != nil {
-		body, err := io.ReadAll(res.Body)
-		_ = res.Body.Close()
-		if err != nil {
+		if _, err := tape.Body(&res.Body); err != nil {
 			return nil, err
 		}
-		res.Body = io.NopCloser(bytes.NewReader(body))
 	}
 	if err == nil && lose {
 		_, _ = io.Copy(io.Discard, res.Body)
