@@ -87,11 +87,7 @@ type shownLetter struct {
 }
 
 func (c *cli) listLetters(ctx context.Context, word, queue string) error {
-	function, err := streamFunction(word)
-	if err != nil {
-		return err
-	}
-	p, q, err := c.letters(ctx, word, queue)
+	function, p, q, err := c.letters(ctx, word, queue)
 	if err != nil {
 		return err
 	}
@@ -123,30 +119,27 @@ func (c *cli) listLetters(ctx context.Context, word, queue string) error {
 	return c.show(all, t)
 }
 
-// letters returns the service that the command works on, and the queue of the
-// dead letters if that service is deployed. The dead letters of a local service
+// letters returns the function of a word, the service that the command works on, and
+// the queue of the dead letters if that service is deployed. The dead letters of a local service
 // are in its data folder. A queue beside a local service is an error or, if a
 // variable names it, ignored: its letters belong to another table, and a replay
 // would drop them without effect.
-func (c *cli) letters(ctx context.Context, word, address string) (p platform, q queue, err error) {
-	if address != "" && c.target().table == "" {
-		return p, q, usagef("--queue is for a deployed service, and this command works on a local one; set TABLE_NAME")
+func (c *cli) letters(ctx context.Context, word, address string) (function string, p platform, q queue, err error) {
+	function = streamFunctions[word]
+	switch {
+	case function == "":
+		return "", p, q, usagef("there are no dead letters of %q; expected settlement or projection", word)
+	case address != "" && c.target().table == "":
+		return "", p, q, usagef("--queue is for a deployed service, and this command works on a local one; set TABLE_NAME")
 	}
 	if p, err = c.platform(ctx); err != nil || p.data != "" {
-		return p, q, err
+		return function, p, q, err
 	}
 	q, ok, err := openQueue(ctx, cmp.Or(address, c.env.DeadLetters[word]))
 	if err == nil && !ok {
 		err = errors.New("the dead-letter queue is not known; name it with --queue")
 	}
-	return p, q, err
-}
-
-func streamFunction(word string) (string, error) {
-	if f := streamFunctions[word]; f != "" {
-		return f, nil
-	}
-	return "", usagef("there are no dead letters of %q; expected settlement or projection", word)
+	return function, p, q, err
 }
 
 // replayed is the result of a replay.
@@ -207,11 +200,7 @@ func (p platform) fromTable(ctx context.Context, function string) error {
 }
 
 func (c *cli) replayLetters(ctx context.Context, word, queue string) error {
-	function, err := streamFunction(word)
-	if err != nil {
-		return err
-	}
-	p, q, err := c.letters(ctx, word, queue)
+	function, p, q, err := c.letters(ctx, word, queue)
 	if err != nil {
 		return err
 	}
@@ -248,11 +237,7 @@ func (c *cli) replayLetters(ctx context.Context, word, queue string) error {
 // first, or all visible letters if first is "". Before it drops a letter, it
 // records the drop in the audit log.
 func (c *cli) dropLetters(ctx context.Context, word, queue, first string) error {
-	function, err := streamFunction(word)
-	if err != nil {
-		return err
-	}
-	p, q, err := c.letters(ctx, word, queue)
+	function, p, q, err := c.letters(ctx, word, queue)
 	if err != nil {
 		return err
 	}

@@ -97,6 +97,17 @@ func (s *suite) post(t *testing.T, token, path, body string) answer {
 	return s.do(t, call{method: http.MethodPost, path: path, token: token, body: body})
 }
 
+func (s *suite) patch(t *testing.T, token, path, body string) answer {
+	t.Helper()
+	return s.do(t, call{method: http.MethodPatch, path: path, token: token, body: body})
+}
+
+// create is post with a new Idempotency-Key.
+func (s *suite) create(t *testing.T, token, path, body string) answer {
+	t.Helper()
+	return s.do(t, call{method: http.MethodPost, path: path, token: token, body: body, key: someKey()})
+}
+
 // must ends the test unless the response has the status.
 func (a answer) must(status int) answer {
 	a.t.Helper()

@@ -17,8 +17,8 @@ import (
 // beginExport begins an export, and returns its path.
 func (s *suite) beginExport(t *testing.T, kind, from string) string {
 	t.Helper()
-	return "/api/v1/exports/" + s.do(t, call{method: "POST", path: "/api/v1/exports", token: s.token(t, operator),
-		key: someKey(), body: fmt.Sprintf(`{"kind": %q, "from": %q}`, kind, from)}).must(201).text("id")
+	return "/api/v1/exports/" + s.create(t, s.token(t, operator), "/api/v1/exports",
+		fmt.Sprintf(`{"kind": %q, "from": %q}`, kind, from)).must(201).text("id")
 }
 
 // fileOf waits for the file of an export, and returns its content.

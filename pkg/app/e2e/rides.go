@@ -194,9 +194,9 @@ func (s *suite) operated(t *testing.T) {
 	book := func() (id, path string) {
 		const journey = `"originLat": 40.7484, "originLng": -73.9857, "destLat": 40.6441, "destLng": -73.7821`
 		offers := s.post(t, s.token(t, rider), "/api/v1/me/estimates", "{"+journey+"}").must(200)
-		made := s.do(t, call{method: "POST", path: "/api/v1/trips", token: op, key: someKey(),
-			body: fmt.Sprintf(`{"customerId": %q, "originAddress": "350 5th Ave", "estimateId": %q, %s}`, s.id(t, rider),
-				offers.some()[0]["estimateId"], journey)}).must(201)
+		made := s.create(t, op, "/api/v1/trips",
+			fmt.Sprintf(`{"customerId": %q, "originAddress": "350 5th Ave", "estimateId": %q, %s}`, s.id(t, rider),
+				offers.some()[0]["estimateId"], journey)).must(201)
 		return made.text("id"), "/api/v1/trips/" + made.text("id")
 	}
 	// The first trips of a company mark its flags, here by an operator.
@@ -222,10 +222,9 @@ func (s *suite) operated(t *testing.T) {
 	s.get(t, op, path).refused(404, "not_found")
 	number, riders := someNumber(), map[string]bool{}
 	for range 2 {
-		called := s.do(t, call{method: "POST", path: "/api/v1/trips", token: op,
-			key: someKey(),
-			body: fmt.Sprintf(`{"phone": %q, "name": "Cal Ler", "originAddress": "350 5th Ave", "originLat": 40.7484,
-				"originLng": -73.9857}`, number)}).must(201)
+		called := s.create(t, op, "/api/v1/trips", fmt.Sprintf(
+			`{"phone": %q, "name": "Cal Ler", "originAddress": "350 5th Ave", "originLat": 40.7484, "originLng": -73.9857}`,
+			number)).must(201)
 		riders[called.text("customerId")] = true
 		s.post(t, op, "/api/v1/trips/"+called.text("id")+"/cancel", `{"reason": "Tried"}`).must(200)
 	}
@@ -243,8 +242,7 @@ func someNumber() string {
 func (s *suite) strictly(t *testing.T, path, to string) {
 	op, dr := s.token(t, operator), s.token(t, driver)
 	mode := func(name string) {
-		s.do(t, call{method: "PATCH", path: "/api/v1/settings", token: op,
-			body: fmt.Sprintf(`{"dispatch": {"driverStatus": %q}}`, name)}).must(200)
+		s.patch(t, op, "/api/v1/settings", fmt.Sprintf(`{"dispatch": {"driverStatus": %q}}`, name)).must(200)
 	}
 	mode("strict")
 	defer mode("free")

@@ -27,8 +27,7 @@ func (s *suite) webhooks(t *testing.T) {
 	to := s.receive(t)
 	defer to.Close()
 	create := func(url string) answer {
-		return s.do(t, call{method: "POST", path: path, token: token,
-			body: fmt.Sprintf(`{"url": %q, "types": ["branding.updated"]}`, url), key: rand.Text()})
+		return s.create(t, token, path, fmt.Sprintf(`{"url": %q, "types": ["branding.updated"]}`, url))
 	}
 	made := create(to.url)
 	reached := made.status == http.StatusCreated
@@ -41,7 +40,7 @@ func (s *suite) webhooks(t *testing.T) {
 	one := path + "/" + made.text("id")
 	s.get(t, token, path).some()
 	s.get(t, token, one).must(200)
-	s.do(t, call{method: "PATCH", path: one, token: token, body: `{"description": "Tried"}`}).must(200)
+	s.patch(t, token, one, `{"description": "Tried"}`).must(200)
 	rotated := s.post(t, token, one+"/rotate", "").must(200)
 	if reached {
 		events := s.delivered(t, to, one)
@@ -93,8 +92,7 @@ func (s *suite) delivered(t *testing.T, to *receiver, one string) []string {
 func (s *suite) rename(t *testing.T, to *receiver) (event string) {
 	t.Helper()
 	known := to.ids()
-	s.do(t, call{method: "PATCH", path: "/api/v1/branding", token: s.token(t, operator),
-		body: fmt.Sprintf(`{"appName": "Metro %s"}`, rand.Text()[:5])}).must(200)
+	s.patch(t, s.token(t, operator), "/api/v1/branding", fmt.Sprintf(`{"appName": "Metro %s"}`, rand.Text()[:5])).must(200)
 	s.eventually(t, "the event", func() bool {
 		for _, id := range to.ids() {
 			if !slices.Contains(known, id) {
