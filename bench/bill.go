@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -125,9 +126,7 @@ func (r rates) of(u usage) parts {
 	if !measured {
 		cpu = a.MillisecondsOfCPU
 	}
-	if u.logged == 0 {
-		u.logged = int(a.AuthorizationLogBytes)
-	}
+	u.logged = cmp.Or(u.logged, int(a.AuthorizationLogBytes))
 	seconds := (cpu/min(1, megabytes/wholeCPU) + a.MillisecondsOfARoundTrip*float64(u.trips)) / 1000
 	logged, requests := float64(u.logged+len(r.access.line(u)))+2*a.LogEventBytes, float64(u.requests)
 	return parts{table: u.all.reads*p.ReadUnits + u.all.writes*p.WriteUnits,

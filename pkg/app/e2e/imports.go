@@ -37,7 +37,7 @@ func (s *suite) beginImport(t *testing.T, f file) string {
 	made := s.create(t, s.token(t, operator), "/api/v1/imports",
 		fmt.Sprintf(`{"kind": %q, "key": %q}`, f.kind, f.key)).must(201)
 	if !s.NoFiles {
-		s.upload(t, made.json()["upload"].(map[string]any), f.head+f.row+f.bad)
+		s.upload(t, made, f.head+f.row+f.bad)
 	}
 	return "/api/v1/imports/" + made.text("id")
 }

@@ -41,10 +41,8 @@ type Ride struct {
 // response must show the notes of the request, the trip and status that a step leads
 // to, and the fare.
 func (r Ride) Take(send Send, steps ...string) (id string, err error) {
-	if len(steps) == 0 && r.ID == "" {
-		steps = Steps
-	} else if len(steps) == 0 {
-		steps = Steps[1:]
+	if len(steps) == 0 {
+		steps = Steps[min(len(r.ID), 1):] // a trip with an id is requested
 	}
 	for _, step := range steps {
 		c := r.Call(step)

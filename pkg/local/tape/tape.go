@@ -93,13 +93,11 @@ func (t *Tape) find(q question) (kept reply, found bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	all := t.kept[q]
-	switch n := t.given[q]; {
-	case !t.replay:
+	switch n, asks := t.given[q], !Writes(q.target); {
+	case !t.replay || asks && len(all) == 0:
 		return kept, false, nil
-	case len(all) > 0 && (t.Last || !Writes(q.target)):
+	case len(all) > 0 && (t.Last || asks):
 		return all[len(all)-1], true, nil
-	case !Writes(q.target):
-		return kept, false, nil
 	case n < len(all):
 		t.given[q]++
 		return all[n], true, nil

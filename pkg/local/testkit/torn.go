@@ -73,8 +73,7 @@ func (o *Older) roundTrip(r *http.Request, next http.RoundTripper) (*http.Respon
 	if err != nil {
 		return nil, err
 	}
-	body, err := io.ReadAll(res.Body)
-	_ = res.Body.Close()
+	body, err := tape.Body(&res.Body)
 	if err == nil && res.StatusCode == http.StatusOK {
 		body, err = o.tear(asked, body)
 	}
