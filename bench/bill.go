@@ -1,15 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
 	"svc/pkg/app"
 	"svc/pkg/edge/gateway/emulator"
 	"svc/pkg/local/markdown"
+	"svc/pkg/local/script"
 )
 
 //go:embed prices.json
@@ -123,9 +126,7 @@ func (r rates) of(u usage) parts {
 	if !measured {
 		cpu = a.MillisecondsOfCPU
 	}
-	if u.logged == 0 {
-		u.logged = int(a.AuthorizationLogBytes)
-	}
+	u.logged = cmp.Or(u.logged, int(a.AuthorizationLogBytes))
 	seconds := (cpu/min(1, megabytes/wholeCPU) + a.MillisecondsOfARoundTrip*float64(u.trips)) / 1000
 	logged, requests := float64(u.logged+len(r.access.line(u)))+2*a.LogEventBytes, float64(u.requests)
 	return parts{table: u.all.reads*p.ReadUnits + u.all.writes*p.WriteUnits,
@@ -155,16 +156,13 @@ func (w *world) completeRide(ctx context.Context) (load, error) {
 		return load{}, err
 	}
 	w.keys.take()
-	for name := range strings.FieldsSeq("ride accept arrived start complete") {
-		if err := w.step(ctx, name); err != nil {
-			return load{}, fmt.Errorf("%s: %w", name, err)
-		}
-		if err := w.service.Poller.Drain(ctx); err != nil {
-			return load{}, err
-		}
-	}
+	ride := script.Ride{Asks: w.fill(`"paymentType":"CARD","serviceTypeId":"{service}"`)}
+	_, err := ride.Take(func(c script.Call) (json.RawMessage, error) {
+		answer, err := w.call(ctx, c.As, "POST "+strings.TrimPrefix(c.Path, "/api/v1"), c.Body)
+		return answer, errors.Join(err, w.service.Poller.Drain(ctx))
+	})
 	_, all := w.keys.take()
-	return all, nil
+	return all, err
 }
 
 // billOf returns the tables with the costs of the operations, of a ride and of

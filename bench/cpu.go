@@ -80,7 +80,7 @@ func (c *child) close() {
 func (c *child) prepare(ctx context.Context, w *world, e endpoint) (err error) {
 	for i := range 3 {
 		if i == 2 {
-			c.table.record()
+			c.table.Record()
 		}
 		if _, c.event, err = e.next(ctx, w); err != nil {
 			return err
@@ -89,13 +89,13 @@ func (c *child) prepare(ctx context.Context, w *world, e endpoint) (err error) {
 			return err
 		}
 	}
-	c.table.replay()
+	c.table.Replay()
 	return nil
 }
 
 // once sends the event.
 func (c *child) once(ctx context.Context) error {
-	if err := c.table.event(); err != nil {
+	if err := c.table.Rewind(); err != nil {
 		return err
 	}
 	out, err := c.Invoke(ctx, c.event)
@@ -105,7 +105,7 @@ func (c *child) once(ctx context.Context) error {
 	if err != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		return errors.Join(err, c.table.event(), errors.New(c.tail))
+		return errors.Join(err, c.table.Rewind(), errors.New(c.tail))
 	}
 	return nil
 }

@@ -1,9 +1,8 @@
 package main
 
 import (
-	"bytes"
+	"cmp"
 	"context"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,9 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
-
-	"gopkg.in/yaml.v3"
 
 	"svc/pkg/access/authz"
 	"svc/pkg/app"
@@ -21,30 +17,18 @@ import (
 	"svc/pkg/edge/api"
 )
 
-// endpoint is one request to measure. requests.yaml explains the members.
+// endpoint is one request to measure.
 type endpoint struct {
-	Audience authz.Audience `yaml:"as"`
-	Name     string         `yaml:"send"` // method and path, as the table shows it
-	Before   string         `yaml:"before"`
-	Body     string         `yaml:"body"` // "" for none
-	Keep     string         `yaml:"keep"` // of a step
+	Audience authz.Audience
+	Name     string // method and path, as the table shows it
+	Before   string // steps
+	Body     string // "" for none
 }
 
-//go:embed requests.yaml
-var requestsFile []byte
-
-// listed is the content of requests.yaml.
-var listed = sync.OnceValue(func() (all struct {
-	Steps            map[string]endpoint
-	Requests, Grants []endpoint
-}) {
-	decoder := yaml.NewDecoder(bytes.NewReader(requestsFile))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(&all); err != nil {
-		panic("requests.yaml: " + err.Error())
-	}
-	return all
-})
+// endpointOf returns the endpoint of a request in the list of events and measured requests.
+func endpointOf(r replay.Request) endpoint {
+	return endpoint{r.As, strings.Replace(r.Send, "/api/v1", "", 1), r.Before, cmp.Or(r.Instead, r.Body)}
+}
 
 // title is the endpoint's title in progress and documents.
 func (e endpoint) title() string { return e.Name + " (" + string(e.Audience) + ")" }
@@ -55,13 +39,18 @@ func marked(title string) string {
 	return "`" + request + "` (" + audience
 }
 
-// endpoints returns an endpoint for each row of /api/v1 that can be measured: all
-// requests, and each other GET without path parameters. Other rows have no endpoint
-// until somebody adds one to requests.yaml; endpoints names them.
+// endpoints returns an endpoint for each row of /api/v1 that can be measured: the
+// listed requests, and each other GET without path parameters. Other rows have no
+// endpoint until somebody lists a request; endpoints names them.
 func endpoints() (all []endpoint, without []string) {
-	all = slices.Clone(listed().Requests)
+	for _, r := range replay.Listed().Requests {
+		if r.As != "" {
+			all = append(all, endpointOf(r))
+		}
+	}
+	listed := all
 	for _, r := range app.Rows(nil) {
-		if slices.ContainsFunc(listed().Requests, func(e endpoint) bool { return e.is(r) }) {
+		if slices.ContainsFunc(listed, func(e endpoint) bool { return e.is(r) }) {
 			continue
 		}
 		name := r.Method + " " + strings.TrimPrefix(r.Path, "/api/v1")
@@ -72,7 +61,7 @@ func endpoints() (all []endpoint, without []string) {
 		as := slices.IndexFunc(authz.Audiences, func(a authz.Audience) bool { return r.Policy.Scopes[a] != "" })
 		all = append(all, endpoint{Audience: authz.Audiences[as], Name: name})
 	}
-	return append(all, listed().Grants...), without
+	return all, without
 }
 
 // is reports whether the endpoint is a request to the row.

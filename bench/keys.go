@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"regexp"
 	"strings"
@@ -12,6 +10,7 @@ import (
 	"time"
 
 	"svc/pkg/base/ids"
+	"svc/pkg/local/tape"
 )
 
 // load is the number of read and write units that requests consume at one key.
@@ -83,7 +82,7 @@ func (k *keys) note(target string, request, response []byte) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, c := range many.ConsumedCapacity {
-		if changes(target) {
+		if tape.Writes(target) {
 			k.wrote(q.items(), c)
 			continue
 		}
@@ -169,22 +168,19 @@ func (n delayed) RoundTrip(r *http.Request) (*http.Response, error) {
 	if n.w.keys == nil {
 		return n.next.RoundTrip(r)
 	}
-	request, err := io.ReadAll(r.Body)
+	again := r.WithContext(r.Context()) // a shallow copy; only its body is replaced
+	request, err := tape.Body(&again.Body)
 	if err != nil {
 		return nil, err
 	}
-	again := r.WithContext(r.Context()) // a shallow copy; only its body is replaced
-	again.Body = io.NopCloser(bytes.NewReader(request))
 	res, err := n.next.RoundTrip(again)
 	if err != nil || res.StatusCode != http.StatusOK {
 		return res, err
 	}
-	response, err := io.ReadAll(res.Body)
-	_ = res.Body.Close()
+	response, err := tape.Body(&res.Body)
 	if err != nil {
 		return nil, err
 	}
-	res.Body = io.NopCloser(bytes.NewReader(response))
 	return res, n.w.keys.note(r.Header.Get("X-Amz-Target"), request, response)
 }
 

@@ -16,6 +16,7 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/local/demo"
+	"svc/pkg/local/script"
 	"svc/pkg/oauth/flow"
 )
 
@@ -58,8 +59,8 @@ const tries = 20
 // ridesPerSecond are those of all teams, each with about ten requests.
 const ridesPerSecond = 2
 
-// fareOfSoak is the fare of every ride, in hundredths of the currency unit.
-const fareOfSoak = 2150
+// fareOfSoak is the fare of every ride.
+const fareOfSoak = 21.5
 
 func newTraffic(ctx context.Context, base string) (*traffic, error) {
 	l := &traffic{base: base, rides: map[string]int{}, http: &http.Client{Timeout: 2 * time.Minute,
@@ -157,23 +158,12 @@ func (l *traffic) run(ctx context.Context) error {
 // turn takes one ride, and sends the other requests of the turn.
 func (t *team) turn(ctx context.Context, n int) error {
 	mark := fmt.Sprintf("%s-%d-%d", t.tenant, t.number, n)
-	var trip struct{ ID, Notes, DriverID string }
-	if err := t.do(ctx, t.rider, http.MethodPost, "/api/v1/me/trips", mark, fmt.Sprintf(
-		`{"originAddress":"A","originLat":1,"originLng":2,"paymentType":"CARD","notes":%q}`, mark), &trip); err != nil {
+	ride := script.Ride{Asks: `"paymentType":"CARD"`, Notes: mark, Key: mark, Fare: fmt.Sprint(fareOfSoak)}
+	if _, err := ride.Take(func(c script.Call) (answer json.RawMessage, err error) {
+		by := map[authz.Audience]*caller{authz.Rider: t.rider, authz.Driver: t.driver}[c.As]
+		return answer, t.do(ctx, by, http.MethodPost, c.Path, c.Key, c.Body, &answer)
+	}); err != nil {
 		return err
-	}
-	if trip.Notes != mark {
-		return fmt.Errorf("the ride %s has the notes %q", mark, trip.Notes)
-	}
-	for _, step := range []string{"accept", "arrived", "start", "complete"} {
-		body := ""
-		if step == "complete" {
-			body = fmt.Sprintf(`{"finalFare":%d.%02d}`, fareOfSoak/100, fareOfSoak%100)
-		}
-		if err := t.do(ctx, t.driver, http.MethodPost, "/api/v1/me/trips/"+trip.ID+"/"+step, mark+step, body,
-			&trip); err != nil {
-			return err
-		}
 	}
 	t.mu.Lock()
 	t.rides[t.tenant]++
@@ -288,9 +278,9 @@ func (l *traffic) sums(ctx context.Context) error {
 			return err
 		}
 		rides := l.rides[t.tenant]
-		if hundredths := int(report.Revenue*100 + 0.5); report.CompletedTrips != rides || hundredths != rides*fareOfSoak {
-			return fmt.Errorf("%s: the report has %d rides and %.2f; the load completed %d and %d hundredths", t.tenant,
-				report.CompletedTrips, report.Revenue, rides, rides*fareOfSoak)
+		if want := float64(rides) * fareOfSoak; report.CompletedTrips != rides || report.Revenue != want {
+			return fmt.Errorf("%s: the report has %d rides and %v; the load completed %d and %v", t.tenant,
+				report.CompletedTrips, report.Revenue, rides, want)
 		}
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/app"
+	"svc/pkg/app/replay"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
@@ -31,7 +32,7 @@ const (
 	driver = authz.Driver
 )
 
-// step runs a step of requests.yaml, an assignment such as id=post, or one of special.
+// step runs a listed step, an assignment such as id=post, or one of special.
 func (w *world) step(ctx context.Context, name string) error {
 	if to, from, assigns := strings.Cut(name, "="); assigns {
 		w.kept[to] = w.fill("{" + from + "}")
@@ -41,8 +42,9 @@ func (w *world) step(ctx context.Context, name string) error {
 	if run := special[name]; run != nil {
 		return run(w, ctx, t)
 	}
-	s := listed().Steps[name]
-	got, err := w.call(ctx, s.Audience, s.Name, s.Body)
+	s := replay.Listed().Steps[name]
+	e := endpointOf(s)
+	got, err := w.call(ctx, e.Audience, e.Name, e.Body)
 	if err != nil || s.Keep == "" {
 		return err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -21,6 +22,7 @@ import (
 	"svc/pkg/domain/wallet"
 	"svc/pkg/local/engine"
 	"svc/pkg/local/folder"
+	"svc/pkg/local/script"
 	"svc/pkg/local/testkit"
 )
 
@@ -149,24 +151,36 @@ func (k *killable) proxy(to *engine.Engine) http.Handler {
 
 // lost makes a change whose response is lost, because the service is killed. It
 // repeats the change after the restart, twice.
-func (k *killable) lost(when moment, path, body, key, write string) {
+func (k *killable) lost(when moment, c script.Call, write string) {
 	k.Helper()
 	k.await(when, write)
-	first, err := k.send(http.MethodPost, "driver", path, body, key)
+	first, err := k.send(http.MethodPost, string(c.As), c.Path, c.Body, c.Key)
 	if (err == nil) != (when == afterAnswer) {
-		k.Fatalf("%s, %s: %v %d %s", path, when, err, first.status, first.body)
+		k.Fatalf("%s, %s: %v %d %s", c.Path, when, err, first.status, first.body)
 	}
 	k.restart()
-	again := k.must(http.MethodPost, "driver", path, body, key)
+	again := k.must(http.MethodPost, string(c.As), c.Path, c.Body, c.Key)
 	if again.replayed != (when != beforeWrite) {
-		k.Errorf("%s, killed %s: the repeated change is a replay: %v", path, when, again.replayed)
+		k.Errorf("%s, killed %s: the repeated change is a replay: %v", c.Path, when, again.replayed)
 	}
 	if when == afterAnswer && first.body != again.body {
-		k.Errorf("%s: first %s, then %s", path, first.body, again.body)
+		k.Errorf("%s: first %s, then %s", c.Path, first.body, again.body)
 	}
-	if last := k.must(http.MethodPost, "driver", path, body, key); last != (response{again.status, again.body, true}) {
-		k.Errorf("%s: %v, then %v", path, again, last)
+	last := k.must(http.MethodPost, string(c.As), c.Path, c.Body, c.Key)
+	if last != (response{again.status, again.body, true}) {
+		k.Errorf("%s: %v, then %v", c.Path, again, last)
 	}
+}
+
+// losing takes a ride, and before each of its calls runs first. It returns the trip's id.
+func (k *killable) losing(r script.Ride, first func(script.Call)) string {
+	k.Helper()
+	id, err := r.Take(func(c script.Call) (json.RawMessage, error) {
+		first(c)
+		return k.step(c)
+	})
+	testkit.Must(k.T, err)
+	return id
 }
 
 // changedOnce checks that each of the trip's five changes happened once.
@@ -227,37 +241,32 @@ func TestKilledBeforeItsAnswer(t *testing.T) {
 	var before int64
 	var had int
 	for i, when := range []moment{"", beforeWrite, afterWrite, afterAnswer} {
-		id := k.request(byWallet, fmt.Sprint("request-", i))
-		path := "/api/v1/me/trips/" + id + "/"
-		change := func(word, body, write string) {
-			if key := fmt.Sprint(word, "-", i); when != "" && write != "" {
-				k.lost(when, path+word, body, key, write)
-			} else {
-				k.must(http.MethodPost, "driver", path+word, body, key)
+		id := k.losing(script.Ride{Asks: byWallet, Fare: "12.5", Key: fmt.Sprint("ride-", i)}, func(c script.Call) {
+			if write := map[string]string{"accept": `{"S":"ASSIGNED"}`, "complete": `{"S":"COMPLETED"}`}[c.Step]; when != "" &&
+				write != "" {
+				k.lost(when, c, write)
 			}
-		}
-		change("accept", "{}", `{"S":"ASSIGNED"}`)
-		change("arrived", "{}", "")
-		change("start", "{}", "")
-		change("complete", `{"finalFare":12.5}`, `{"S":"COMPLETED"}`)
+		})
 		k.settled(id)
 		if rider = k.changedOnce(id).CustomerID; i == 0 {
 			before, had = k.debits(rider)
 		}
 	}
 	for i, when := range []moment{beforeWrite, afterWrite} {
-		id, key := k.request(byWallet, fmt.Sprint("settled-", i)), fmt.Sprint("complete-settled-", i)
-		path := "/api/v1/me/trips/" + id + "/"
-		for _, word := range []string{"accept", "arrived", "start"} {
-			k.must(http.MethodPost, "driver", path+word, "{}", fmt.Sprint(word, "-settled-", i))
-		}
-		k.await(when, `{"S":"receipt"}`)
-		// The kill may come before the response.
-		_, _ = k.send(http.MethodPost, "driver", path+"complete", `{"finalFare":12.5}`, key)
-		<-k.process.ended
-		k.restart()
-		if a := k.must(http.MethodPost, "driver", path+"complete", `{"finalFare":12.5}`, key); !a.replayed {
-			t.Errorf("the settlement was killed %s: the completion happened again: %s", when, a.body)
+		var last response
+		id := k.losing(script.Ride{Asks: byWallet, Fare: "12.5", Key: fmt.Sprint("settled-", i)}, func(c script.Call) {
+			if c.Step != "complete" {
+				return
+			}
+			k.await(when, `{"S":"receipt"}`)
+			// The kill may come before the response.
+			_, _ = k.send(http.MethodPost, string(c.As), c.Path, c.Body, c.Key)
+			<-k.process.ended
+			k.restart()
+			last = k.must(http.MethodPost, string(c.As), c.Path, c.Body, c.Key)
+		})
+		if !last.replayed {
+			t.Errorf("the settlement was killed %s: the completion happened again: %s", when, last.body)
 		}
 		k.settled(id)
 		k.changedOnce(id)

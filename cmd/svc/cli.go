@@ -192,9 +192,7 @@ func expected(cmd *cobra.Command, args []string) error {
 		given = fmt.Sprintf("%q", args)
 	}
 	_, wanted, _ := strings.Cut(cmd.Use, " ")
-	if wanted == "" {
-		wanted = "no arguments"
-	}
+	wanted = cmp.Or(wanted, "no arguments")
 	return usagef("expected %s, got %s", wanted, given)
 }
 

@@ -1,13 +1,32 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/local/script"
+	"svc/pkg/local/testkit"
 )
 
-const road = `"originAddress":"1 Street","originLat":40.7,"originLng":-74,"destAddress":"2 Street","destLat":40.72,` +
-	`"destLng":-74`
+const (
+	destination = `"destAddress":"2 Street","destLat":40.72,"destLng":-74`
+	road        = `"originAddress":"1 Street","originLat":40.7,"originLng":-74,` + destination
+)
+
+// steps takes steps of a ride.
+func (c *company) steps(r script.Ride, rider, driver *human, steps ...string) string {
+	c.Helper()
+	by := map[authz.Audience]*human{authz.Rider: rider, authz.Driver: driver, authz.Dashboard: c.boss}
+	id, err := r.Take(func(call script.Call) (json.RawMessage, error) {
+		return json.Marshal(c.must(by[call.As], "POST", strings.TrimPrefix(call.Path, "/api/v1/"), call.Body))
+	}, steps...)
+	testkit.Must(c.T, err)
+	return id
+}
 
 // ride takes a ride of one of several kinds, and notes what it does to wallets.
 func (c *company) ride(i int) {
@@ -20,8 +39,8 @@ func (c *company) ride(i int) {
 		return
 	}
 	estimate := c.must(rider, "POST", "me/estimates", `{"originLat":40.7,"originLng":-74,"destLat":40.72,"destLng":-74}`)
-	id := c.must(rider, "POST", "me/trips", fmt.Sprintf(`{%s,"serviceTypeId":%q,"paymentType":%q,"estimateId":%q}`, road,
-		c.service, pays, estimate.items()[0].text("estimateId"))).text("id")
+	id := c.steps(script.Ride{Asks: fmt.Sprintf(`%s,"serviceTypeId":%q,"paymentType":%q,"estimateId":%q`, destination,
+		c.service, pays, estimate.items()[0].text("estimateId"))}, rider, nil, "request")
 	if i%8 == 6 {
 		c.must(rider, "POST", "me/trips/"+id+"/cancel", `{"reason":"Plans changed"}`)
 		c.happened[cancelled]++
@@ -39,9 +58,7 @@ func (c *company) ride(i int) {
 		c.happened[noAnswer]++
 	}
 	d = c.take(i, id, d)
-	for _, step := range []string{"arrived", "start"} {
-		c.must(d, "POST", "me/trips/"+id+"/"+step, "")
-	}
+	c.steps(script.Ride{ID: id}, nil, d, "arrived", "start")
 	if i%8 == 7 { // an accident
 		c.must409(rider, "me/trips/"+id+"/cancel", "")
 		c.must(c.boss, "POST", "trips/"+id+"/cancel", `{"reason":"An accident"}`)
@@ -58,11 +75,10 @@ func (c *company) ride(i int) {
 // it; in others the driver mistypes the fare.
 func (c *company) complete(i int, id string, rider, d *human, pays string, fare int64) {
 	c.Helper()
-	body := func(cents int64) string { return `{"finalFare":` + amount(cents) + `}` }
 	switch i % 8 {
 	case 0:
-		c.must(c.boss, "POST", "trips/"+id+"/complete", body(fare))
-		c.must409(d, "me/trips/"+id+"/complete", body(fare+100)) // the phone is back
+		c.steps(script.Ride{ID: id, Fare: amount(fare), Office: true}, nil, nil, "complete")
+		c.must409(d, "me/trips/"+id+"/complete", `{"finalFare":`+amount(fare+100)+`}`) // the phone is back
 		c.paid(id, rider, d, pays, fare)
 		c.happened[deadPhone]++
 	case 4:
@@ -71,12 +87,12 @@ func (c *company) complete(i int, id string, rider, d *human, pays string, fare 
 			c.Fatalf("an absurd fare: %d %v", status, answer)
 		}
 		c.happened[absurd]++
-		c.must(d, "POST", "me/trips/"+id+"/complete", body(10*fare))
+		c.steps(script.Ride{ID: id, Fare: amount(10 * fare)}, nil, d, "complete")
 		c.paid(id, rider, d, pays, 10*fare)
 		c.correct(id, rider, d, pays, fare, "A typo")
 		c.happened[typo]++
 	default:
-		c.must(d, "POST", "me/trips/"+id+"/complete", body(fare))
+		c.steps(script.Ride{ID: id, Fare: amount(fare)}, nil, d, "complete")
 		c.paid(id, rider, d, pays, fare)
 	}
 }
@@ -93,7 +109,7 @@ func (c *company) correct(id string, rider, d *human, pays string, fare int64, w
 // take has the driver accept. In some rides another driver gets the trip then.
 func (c *company) take(i int, id string, d *human) *human {
 	c.Helper()
-	c.must(d, "POST", "me/trips/"+id+"/accept", "")
+	c.steps(script.Ride{ID: id}, nil, d, "accept")
 	switch i % 8 {
 	case 3:
 		other := c.drivers[0]
@@ -107,7 +123,7 @@ func (c *company) take(i int, id string, d *human) *human {
 		c.must(d, "POST", "me/trips/"+id+"/release", `{"reason":"Flat tyre"}`)
 		c.happened[released]++
 		d = c.offered(id, d)
-		c.must(d, "POST", "me/trips/"+id+"/accept", "")
+		c.steps(script.Ride{ID: id}, nil, d, "accept")
 	}
 	return d
 }
@@ -138,10 +154,7 @@ func (c *company) scheduled(i int, rider *human, pays string, fare int64) {
 	}
 	id := made.text("id")
 	c.must(c.boss, "POST", "trips/"+id+"/assign", `{"driverId":"`+d.id+`"}`)
-	for _, step := range []string{"arrived", "start"} {
-		c.must(c.boss, "POST", "trips/"+id+"/"+step, "")
-	}
-	c.must(c.boss, "POST", "trips/"+id+"/complete", `{"finalFare":`+amount(fare)+`}`)
+	c.steps(script.Ride{ID: id, Fare: amount(fare), Office: true}, nil, nil, script.Steps[2:]...)
 	c.paid(id, rider, d, pays, fare)
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -49,9 +50,7 @@ func printDemo(_ context.Context, c *cli, s *service.Service, _ *app.Runtime, o 
 	people := cols{head: "TENANT AUDIENCE EMAIL NAME"}
 	for _, one := range demo.People() {
 		tenant := one.Tenant
-		if tenant == "" {
-			tenant = "both"
-		}
+		tenant = cmp.Or(tenant, "both")
 		people.add(tenant, one.Audience, one.Email, one.First+" "+one.Last)
 	}
 	if _, err := fmt.Fprintf(c.out, "\nDemo people; everybody's password is %s\n\n", demo.Password); err != nil {

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"svc/pkg/local/script"
 	"svc/pkg/local/testkit"
 )
 
@@ -141,12 +142,15 @@ func (c *client) must(method, audience, path, body, key string) response {
 	return a
 }
 
-// request requests a ride, with a further member in the body, and returns the
-// trip's id.
-func (c *client) request(member, key string) string {
+// step sends a call of a ride, which must succeed.
+func (c *client) step(call script.Call) (json.RawMessage, error) {
+	return json.RawMessage(c.must(http.MethodPost, string(call.As), call.Path, call.Body, call.Key).body), nil
+}
+
+// ride takes the steps of a ride, by default all, and returns the trip's id.
+func (c *client) ride(r script.Ride, steps ...string) string {
 	c.Helper()
-	var made struct{ ID string }
-	testkit.Must(c.T, json.Unmarshal([]byte(c.must(http.MethodPost, "rider", "/api/v1/me/trips",
-		`{"originAddress":"A","originLat":1,"originLng":2,`+member+`}`, key).body), &made))
-	return made.ID
+	id, err := r.Take(c.step, steps...)
+	testkit.Must(c.T, err)
+	return id
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,21 +12,13 @@ import (
 	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/wallet"
 	"svc/pkg/local/folder"
+	"svc/pkg/local/script"
 	"svc/pkg/local/testkit"
 )
 
 // mostRides is how many rides may be driven before a rebuild must have ended: 50
 // a second for a minute.
 const mostRides = 3000
-
-// ride requests a ride and drives it to its end.
-func (c client) ride(key string) {
-	id := c.request(`"paymentType":"CARD"`, key)
-	for _, word := range []string{"accept", "arrived", "start", "complete"} {
-		c.must(http.MethodPost, "driver", "/api/v1/me/trips/"+id+"/"+word,
-			map[bool]string{true: `{"finalFare":8}`, false: `{}`}[word == "complete"], key+word)
-	}
-}
 
 // TestRebuildBesideRides: svc rebuild ends while rides are driven at up to 50 a
 // second, and repairs what was wrong before. Nothing differs afterwards.
@@ -59,8 +50,7 @@ func TestRebuildBesideRides(t *testing.T) {
 		traffic.Go(func() {
 			for i := 0; ctx.Err() == nil && driven.Load() < mostRides; i++ {
 				<-pace.C
-				key := fmt.Sprint("busy-", n, "-", i)
-				c.ride(key)
+				c.ride(script.Ride{Asks: `"paymentType":"CARD"`, Fare: "8", Key: fmt.Sprint("busy-", n, "-", i)})
 				driven.Add(1)
 			}
 		})

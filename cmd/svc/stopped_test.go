@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -21,6 +22,7 @@ import (
 	"time"
 
 	"svc/pkg/local/engine"
+	"svc/pkg/local/script"
 	"svc/pkg/local/testkit"
 )
 
@@ -132,7 +134,9 @@ func TestStoppedWithOldReads(t *testing.T) {
 	slow.tokens["driver"] = slow.token("driver", "driver1@metro.example")
 
 	for round := range 3 {
-		id := slow.request(`"paymentType":"WALLET"`, string(rune('a'+round)))
+		ride := script.Ride{Asks: `"paymentType":"WALLET"`, Fare: "10", Key: fmt.Sprint("round-", round)}
+		ride.ID = slow.ride(ride, "request")
+		id := ride.ID
 		slow.ok("verify") // returns when the stream functions, which also read the trip, have done their work
 		stop.read.Store(&id)
 		lost := make(chan response, 1)
@@ -154,10 +158,7 @@ func TestStoppedWithOldReads(t *testing.T) {
 			t.Errorf("the stopped process accepted %s too: %d %s", id, a.status, a.body)
 		}
 		slow.expect("/api/v1/trips", operator, 401, "unauthorized")
-		for _, step := range []string{"arrived", "start"} {
-			fast.must(http.MethodPost, "driver", "/api/v1/me/trips/"+id+"/"+step, "", step+id)
-		}
-		fast.must(http.MethodPost, "driver", "/api/v1/me/trips/"+id+"/complete", `{"finalFare":10}`, "complete-"+id)
+		fast.ride(ride, script.Steps[2:]...)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()

@@ -26,6 +26,7 @@ import (
 	"svc/pkg/local/engine"
 	"svc/pkg/local/folder"
 	"svc/pkg/local/schema"
+	"svc/pkg/local/script"
 	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/flow"
 )
@@ -164,14 +165,12 @@ func (b *build) refresh(tokens flow.Tokens) flow.Tokens {
 	return next
 }
 
-// drive makes the next changes of a trip. The builds take turns.
-func drive(id string, words []string, by ...*build) {
-	for i, word := range words {
-		body := "{}"
-		if word == "complete" {
-			body = `{"finalFare":12.5}`
-		}
-		by[i%len(by)].must(http.MethodPost, "driver", "/api/v1/me/trips/"+id+"/"+word, body, id+word)
+// turns lets the builds send a ride's calls in turn.
+func turns(by ...*build) script.Send {
+	n := 0
+	return func(c script.Call) (json.RawMessage, error) {
+		n++
+		return by[(n-1)%len(by)].step(c)
 	}
 }
 
@@ -261,8 +260,9 @@ func TestTwoBuilds(t *testing.T) {
 	tokens, err := flow.Token(ctx, flow.Options{BaseURL: canary.base, Tenant: "metro", Audience: "rider",
 		Email: "rider1@metro.example", Password: demo.Password})
 	testkit.Must(t, err)
-	ride := `"paymentType":"WALLET","serviceTypeId":"` + service + `"`
-	steps := []string{"accept", "arrived", "start", "complete"}
+	ride := func(key string) script.Ride {
+		return script.Ride{Asks: `"paymentType":"WALLET","serviceTypeId":"` + service + `"`, Fare: "12.5", Key: key}
+	}
 	for n := range 4 {
 		var both sync.WaitGroup
 		for _, b := range []*build{canary, plain} {
@@ -274,16 +274,17 @@ func TestTwoBuilds(t *testing.T) {
 			one, other = plain, canary
 		}
 		tokens = other.refresh(one.refresh(tokens))
-		drive(one.request(ride, fmt.Sprint("canary-", n)), steps, other, one)
+		_, err := ride(fmt.Sprint("canary-", n)).Take(turns(one, other))
+		testkit.Must(t, err)
 	}
-	open := canary.request(ride, "open")
-	drive(open, steps[:1], canary)
+	open := ride("open")
+	open.ID = canary.ride(open, "request", "accept")
 	tokens = canary.refresh(tokens)
 	canary.end()
 	before := len(written(t, on.URL, running.Table))
 	plain.change(service, "rollback")
 	plain.refresh(tokens)
-	drive(open, steps[1:], plain)
+	plain.ride(open, script.Steps[2:]...)
 	for deadline := time.Now().Add(10 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		after := kept(t, written(t, on.URL, running.Table)[before:])
 		if len(after) == len(changedKinds) || t.Failed() {

@@ -62,12 +62,18 @@ func endpointOf(ctx context.Context, t table.Tenant, id string) (webhook.Record,
 	return webhook.Record{}, fmt.Errorf("there is no webhook endpoint %q", id)
 }
 
-// webhookSealer returns the sealer of secrets that the service uses.
-func (p platform) webhookSealer(ctx context.Context) (signing.Sealer, error) {
+// webhookSecret returns a new secret of an endpoint, plain and sealed as the service does it.
+func (p platform) webhookSecret(ctx context.Context, t table.Tenant, id string) (secret, sealed []byte, err error) {
+	var sealer signing.Sealer
 	if p.data != "" {
-		return signing.FileSealer(filepath.Join(p.data, "sealing.key"))
+		sealer, err = signing.FileSealer(filepath.Join(p.data, "sealing.key"))
+	} else {
+		sealer, err = app.WebhookSealer(ctx, p.env, awsConfig)
 	}
-	return app.WebhookSealer(ctx, p.env, awsConfig)
+	if err != nil {
+		return nil, nil, err
+	}
+	return webhook.NewSecret(ctx, sealer.Seal, t, id)
 }
 
 type endpointWithSecret struct {
@@ -89,11 +95,7 @@ func (c *cli) webhookCreate() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		sealer, err := p.webhookSealer(ctx)
-		if err != nil {
-			return err
-		}
-		secret, sealed, err := webhook.NewSecret(ctx, sealer.Seal, t, one.ID)
+		secret, sealed, err := p.webhookSecret(ctx, t, one.ID)
 		if err != nil {
 			return err
 		}
@@ -139,11 +141,7 @@ func (c *cli) webhookRotate() *cobra.Command {
 		if _, err := endpointOf(ctx, t, args[1]); err != nil {
 			return err
 		}
-		sealer, err := p.webhookSealer(ctx)
-		if err != nil {
-			return err
-		}
-		secret, sealed, err := webhook.NewSecret(ctx, sealer.Seal, t, args[1])
+		secret, sealed, err := p.webhookSecret(ctx, t, args[1])
 		if err != nil {
 			return err
 		}

@@ -16,8 +16,8 @@ import (
 	"svc/pkg/domain/report"
 	statements "svc/pkg/domain/statement"
 	"svc/pkg/domain/tenant"
-	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
+	"svc/pkg/local/script"
 )
 
 // books is an accountant's view of a company across the end of a month.
@@ -46,19 +46,15 @@ func (b *books) same(what string, got, want decimal.Decimal) {
 // begin requests a ride and takes it to the road.
 func (b *books) begin(payment string) string {
 	b.t.Helper()
-	id := apptest.JSON[trip.Trip](b.t, b.Post(b.t, b.rider, "/api/v1/me/trips",
-		strings.TrimSuffix(ride, "}")+`,"paymentType":"`+payment+`","serviceTypeId":"`+b.service+`"}`).Must(b.t, 201)).ID
+	id := b.Ride(b.t, b.rider, b.driver,
+		script.Ride{Asks: fmt.Sprintf(`"paymentType":%q,"serviceTypeId":%q`, payment, b.service)}, "request", "accept")
 	b.trips = append(b.trips, id)
-	b.Post(b.t, b.driver, "/api/v1/me/trips/"+id+"/accept", "").Must(b.t, 200)
 	return id
 }
 
 func (b *books) end(id, fare string) {
 	b.t.Helper()
-	for _, verb := range []string{"arrived", "start", "complete"} {
-		body := map[string]string{"complete": `{"finalFare":` + fare + `}`}[verb]
-		b.Post(b.t, b.driver, "/api/v1/me/trips/"+id+"/"+verb, body).Must(b.t, 200)
-	}
+	b.Ride(b.t, "", b.driver, script.Ride{ID: id, Fare: fare}, script.Steps[2:]...)
 	b.Drain(b.t)
 }
 

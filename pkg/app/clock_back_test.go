@@ -8,6 +8,7 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/app/apptest"
 	"svc/pkg/domain/trip"
+	"svc/pkg/local/script"
 	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/flow"
 )
@@ -31,17 +32,12 @@ func stepBack(t *testing.T, s *suite, back time.Duration) {
 	t.Helper()
 	rider, driver := s.actors[authz.Rider], s.actors[authz.Driver]
 	before, revoked := s.SignIn(t, rider), s.SignIn(t, rider)
-	drives := s.SignIn(t, driver)
 	s.Do(t, posted("/oauth/revoke", "token", revoked.AccessToken, "client_id", revoked.ClientID)).Must(t, 200)
 	body := strings.TrimSuffix(ride, "}") + `,"paymentType":"WALLET"}`
 	request := keyed(before.AccessToken, "/api/v1/me/trips", body, "back")
 	first := s.Do(t, request).Must(t, 201)
 	id := apptest.JSON[trip.Trip](t, first).ID
-	step := func(token, name, body string) {
-		t.Helper()
-		s.Post(t, token, "/api/v1/me/trips/"+id+"/"+name, body).Must(t, 200)
-	}
-	step(drives.AccessToken, "accept", "")
+	s.Ride(t, "", s.SignIn(t, driver).AccessToken, script.Ride{ID: id}, "accept")
 
 	s.Clock.Advance(-back)
 	after := s.SignIn(t, rider)
@@ -58,10 +54,7 @@ func stepBack(t *testing.T, s *suite, back time.Duration) {
 	for range 30 { // a bucket of the rate limit that was filled later than now still fills
 		s.Get(t, refreshed.AccessToken, "/api/v1/me").Must(t, 200)
 	}
-	drives = s.SignIn(t, driver)
-	step(drives.AccessToken, "arrived", "")
-	step(drives.AccessToken, "start", "")
-	step(drives.AccessToken, "complete", `{"finalFare":18.5}`)
+	s.Ride(t, "", s.SignIn(t, driver).AccessToken, script.Ride{ID: id, Fare: "18.5"}, script.Steps[2:]...)
 	s.Drain(t)
 	wallet := s.Get(t, after.AccessToken, "/api/v1/me/wallet").Must(t, 200)
 	if n := strings.Count(string(wallet.Body), `"type":"TRIP_PAYMENT"`); n != 1 {

@@ -6,13 +6,11 @@ import (
 	"runtime"
 	"runtime/pprof"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"svc/pkg/access/authz"
-	"svc/pkg/app/apptest"
-	"svc/pkg/domain/trip"
+	"svc/pkg/local/script"
 	"svc/pkg/local/testkit"
 )
 
@@ -86,12 +84,7 @@ func hourOfRide(t *testing.T, s *suite, key string) {
 	t.Helper()
 	rider, driver := s.SignIn(t, s.actors[authz.Rider]), s.SignIn(t, s.actors[authz.Driver])
 	fleet := s.SignIn(t, s.actors[authz.Dashboard])
-	id := apptest.JSON[trip.Trip](t, s.Do(t, keyed(rider.AccessToken, "/api/v1/me/trips",
-		strings.TrimSuffix(ride, "}")+`,"paymentType":"WALLET"}`, key)).Must(t, 201)).ID
-	for _, step := range []string{"accept", "arrived", "start"} {
-		s.Post(t, driver.AccessToken, "/api/v1/me/trips/"+id+"/"+step, "").Must(t, 200)
-	}
-	s.Post(t, driver.AccessToken, "/api/v1/me/trips/"+id+"/complete", `{"finalFare":18.5}`).Must(t, 200)
+	s.Ride(t, rider.AccessToken, driver.AccessToken, script.Ride{Asks: `"paymentType":"WALLET"`, Fare: "18.5", Key: key})
 	for _, path := range []string{"/api/v1/trips", "/api/v1/customers", "/api/v1/wallets", "/api/v1/reports/summary"} {
 		s.Get(t, fleet.AccessToken, path).Must(t, 200)
 	}

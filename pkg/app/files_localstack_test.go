@@ -55,7 +55,8 @@ func TestFilesInS3(t *testing.T) {
 		to, err := b.Upload(ctx, file, most, tt.at)
 		testkit.Must(t, err)
 		to.Fields["key"] = tt.key
-		if status, text := apptest.Upload(t, to, bytes.Repeat([]byte("x"), tt.size)); status != tt.status {
+		file := bytes.Repeat([]byte("x"), tt.size)
+		if status, text := testkit.Upload(t, http.DefaultClient, to, file); status != tt.status {
 			t.Errorf("an upload %s: %d %s, want %d", tt.name, status, text, tt.status)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"svc/pkg/access/authz"
-	"svc/pkg/app/apptest"
 	"svc/pkg/background/projection"
 	"svc/pkg/data/counter"
 	"svc/pkg/data/table"
@@ -16,6 +15,7 @@ import (
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
+	"svc/pkg/local/script"
 	"svc/pkg/local/testkit"
 )
 
@@ -44,20 +44,6 @@ func familyOf(t *testing.T, refreshToken string) string {
 	return string(decoded[strings.LastIndexByte(string(decoded), '.')+1:])
 }
 
-// finishTrip lets a driver take a trip from the offer to the end, and waits
-// until the stream functions have processed it.
-func finishTrip(t *testing.T, s *suite, driving, trip string) {
-	t.Helper()
-	for _, step := range []string{"accept", "arrived", "start", "complete"} {
-		body := "{}"
-		if step == "complete" {
-			body = `{"finalFare":12.5}`
-		}
-		s.Post(t, driving, "/api/v1/me/trips/"+trip+"/"+step, body).Must(t, 200)
-	}
-	s.Drain(t)
-}
-
 // TestNewerBuildBesideThisOne: a newer build has written items of every kind.
 // Ordinary requests change them, and what it wrote is still there.
 func TestNewerBuildBesideThisOne(t *testing.T) {
@@ -74,15 +60,13 @@ func TestNewerBuildBesideThisOne(t *testing.T) {
 			func(x *settings.Service) error { x.Name = color; return nil })
 		testkit.Must(t, err)
 	}
-	ride := func() string {
-		body := `{"originAddress":"A","originLat":1,"originLng":2,"serviceTypeId":"` + service + `"}`
-		return apptest.JSON[struct{ ID string }](t, s.Post(t, riding, "/api/v1/me/trips", body).Must(t, 201)).ID
-	}
+	ride := script.Ride{Asks: `"serviceTypeId":"` + service + `"`, Fare: "12.5"}
 	change("#111111", "ONLINE")
-	finishTrip(t, s, driving, ride())
-	open := ride()
+	s.Ride(t, riding, driving, ride)
 	s.Drain(t)
-	keys := map[string]table.Key{"trip": trip.Key(metro, open), "counted": projection.CountedKey(trip.Key(metro, open)),
+	ride.ID = s.Ride(t, riding, "", ride, "request")
+	s.Drain(t)
+	keys := map[string]table.Key{"trip": trip.Key(metro, ride.ID), "counted": projection.CountedKey(trip.Key(metro, ride.ID)),
 		"wallet": wallet.Key(metro, wallet.Driver, drives.ID), "driver": driver.Key(metro, drives.ID),
 		"branding": branding.Key(metro),
 		"address":  address.Key(metro, rider.ID, "40.5", "-73.5"), "service": settings.ServiceKey(metro, service),
@@ -101,7 +85,8 @@ func TestNewerBuildBesideThisOne(t *testing.T) {
 	change("#222222", "OFFLINE")
 	s.Do(t, posted("/oauth/token", "grant_type", "refresh_token", "refresh_token", tokens.RefreshToken, "client_id",
 		tokens.ClientID)).Must(t, 200)
-	finishTrip(t, s, driving, open)
+	s.Ride(t, riding, driving, ride)
+	s.Drain(t)
 	for kind, key := range keys {
 		it, err := metro.Get(t.Context(), key)
 		testkit.Must(t, err)

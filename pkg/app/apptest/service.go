@@ -1,6 +1,7 @@
 package apptest
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -62,9 +63,7 @@ func New(t testing.TB) *Service {
 // With is New with options. If o.Limits is zero, it is Unthrottled.
 func With(t testing.TB, o Options) *Service {
 	t.Helper()
-	if o.Limits == (oauth.Limits{}) {
-		o.Limits = Unthrottled
-	}
+	o.Limits = cmp.Or(o.Limits, Unthrottled)
 	s := &Service{Wire: &testkit.Wire{}, Clock: &Clock{}, seen: map[string]api.Observation{}, tokens: map[string]string{},
 		people: map[string]string{}, logs: &capture{},
 		client: &http.Client{Timeout: 5 * time.Minute,

@@ -90,7 +90,7 @@ func TestConsoleAges(t *testing.T) {
 			comeOnline(t, s, s.Driver(t, "metro", "dan"), 40.71, 10*time.Minute)
 			comeOnline(t, s, s.Driver(t, "metro", "eve"), 40.72, 0)
 			ctx := browser(t)
-			run(t, ctx, size(width, 844, "light"), script(dots), command(network.Enable, network.EnableParams{}))
+			run(t, ctx, size(width, 844, "light"), inject(dots), command(network.Enable, network.EnableParams{}))
 			signInToConsole(t, ctx, s, s.Operator(t, "metro", "olga"))
 			silent := func(n int) step {
 				return sees(fmt.Sprintf(`//span[contains(., "No position for 5 minutes")]/b[.="%d"]`, n))

@@ -72,7 +72,7 @@ func TestConsoleRobots(t *testing.T) {
 	answered := time.Now()
 	ctx := browser(t)
 	const driving = `Object.keys(driven).find(id => driven[id].size > 2)`
-	run(t, ctx, size(1100, 700, "light"), watch(), script(seen), chromedp.Navigate(dev.BaseURL+"/console/"),
+	run(t, ctx, size(1100, 700, "light"), watch(), inject(seen), chromedp.Navigate(dev.BaseURL+"/console/"),
 		chromedp.Click(button("Sign in")), chromedp.WaitVisible(chromedp.CSS("#password")),
 		chromedp.SetValue(chromedp.CSS("#email"), "operator@sandbox.example"),
 		chromedp.SendKeys(chromedp.CSS("#password"), demo.Password+kb.Enter), chromedp.WaitVisible(chromedp.CSS(".open li")),

@@ -62,7 +62,7 @@ func TestConsoleColours(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{`"red"`, `"#12345"`, `"url(//x.example)"`, `null`, `7`} {
-		run(t, ctx, script(fmt.Sprintf(`(() => {
+		run(t, ctx, inject(fmt.Sprintf(`(() => {
 			const real = window.fetch
 			window.fetch = async (...given) => {
 				const answer = await real(...given)

@@ -89,7 +89,7 @@ func TestConsoleFollows(t *testing.T) {
 		`{"driverId":"`+dan.ID+`"}`).Must(t, 200)
 	s.Drain(t)
 	ctx := browser(t)
-	run(t, ctx, size(1280, 900, "light"), script(seen))
+	run(t, ctx, size(1280, 900, "light"), inject(seen))
 	signInToConsole(t, ctx, s, s.Operator(t, "metro", "olga"))
 	run(t, ctx, open("trips/"+trip, `//a[.="Dan Driver"]`)...)
 	const read = `performance.getEntriesByType("resource").filter(e => e.name.includes("/api/v1/%s")).length`

@@ -15,6 +15,7 @@ import (
 	"svc/pkg/app/apptest"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/domain/person"
+	"svc/pkg/local/script"
 	"svc/pkg/local/testkit"
 )
 
@@ -75,11 +76,7 @@ func TestConsole(t *testing.T) {
 		chromedp.SendKeys(chromedp.CSS("dialog input"), "The car broke down"), chromedp.Click(button("Yes, do it")),
 		chromedp.WaitVisible(chromedp.Search(`//h1/span[.="Cancelled"]`)),
 		chromedp.WaitVisible(chromedp.Search(`//q[.="The car broke down"]`)))
-	step := func(path, body string) { s.Post(t, drives, "/api/v1/me/trips/"+first[1]+path, body).Must(t, 200) }
-	step("/accept", "")
-	step("/arrived", "")
-	step("/start", "")
-	step("/complete", `{"finalFare": 180}`)
+	s.Ride(t, "", drives, script.Ride{ID: first[1], Fare: "180"})
 	s.Drain(t)
 	run(t, ctx, open("trips/"+first[1], `//caption[.="Receipt, version 1"]`)...)
 	run(t, ctx, chromedp.Click(button("Correct fare")), chromedp.WaitVisible(chromedp.CSS("dialog input")),

@@ -17,8 +17,8 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// script runs in every page before its own scripts.
-func script(source string) step {
+// inject runs in every page before its own scripts.
+func inject(source string) step {
 	return command(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: source})
 }
 
@@ -97,7 +97,7 @@ func TestConsoleKeeps(t *testing.T) {
 	rides(t, s, 1)
 	olga := s.Operator(t, "metro", "olga")
 	ctx := browser(t)
-	run(t, ctx, size(390, 844, "dark"), script(`Object.defineProperty(navigator, "languages", {get: () => ["es-MX", "en"]});
+	run(t, ctx, size(390, 844, "dark"), inject(`Object.defineProperty(navigator, "languages", {get: () => ["es-MX", "en"]});
 		Object.defineProperty(navigator, "language", {get: () => "es-MX"})`))
 	enter := func(first string) {
 		run(t, ctx, chromedp.Click(button(first)), chromedp.WaitVisible(chromedp.CSS("#password")),
@@ -138,7 +138,7 @@ func TestConsoleClock(t *testing.T) {
 			trip := rides(t, s, 1)[0]
 			at := s.Clock.Now()
 			ctx := browser(t)
-			run(t, ctx, size(1280, 900, "light"), script(`(() => {
+			run(t, ctx, size(1280, 900, "light"), inject(`(() => {
 				const real = Date, shift = () => Number(sessionStorage.getItem("shift") ?? `+minutes+`) * 60000
 				window.Date = class extends real {
 					constructor(...given) { given.length ? super(...given) : super(real.now() + shift()) }
@@ -192,7 +192,7 @@ func TestConsoleMap(t *testing.T) {
 	olga := s.Operator(t, "metro", "olga")
 	ctx := browser(t, chromedp.Flag("ignore-certificate-errors", true), chromedp.Flag("disable-gpu", false),
 		chromedp.Flag("use-angle", "swiftshader"), chromedp.Flag("enable-unsafe-swiftshader", true))
-	run(t, ctx, size(1280, 900, "light"), script(`window.complaints = [];
+	run(t, ctx, size(1280, 900, "light"), inject(`window.complaints = [];
 		for (const kind of ["error", "warn"]) { const say = console[kind]
 			console[kind] = (...all) => { complaints.push(kind + ": " + all.join(" ")); say(...all) } }`))
 	signInToConsole(t, ctx, s, olga)
@@ -255,7 +255,7 @@ func TestConsoleManyDrivers(t *testing.T) {
 	s := apptest.New(t)
 	s.Driver(t, "metro", "dan")
 	ctx := browser(t)
-	run(t, ctx, size(1280, 900, "light"), script(many))
+	run(t, ctx, size(1280, 900, "light"), inject(many))
 	signInToConsole(t, ctx, s, s.Operator(t, "metro", "olga"))
 	run(t, ctx, open("map", `//span[contains(., "1,000")]`)...)
 	run(t, ctx, chromedp.WaitReady(chromedp.JSPath(`work.filter(([, n]) => n >= 900).length >= 60 ? document.body : null`)))

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/flow"
 )
 
@@ -65,9 +66,7 @@ func (s *suite) operations(t *testing.T) []operation {
 			Responses map[string]any
 		}
 	}
-	if err := json.Unmarshal(s.get(t, "", "/openapi.json").must(http.StatusOK).body, &doc); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, json.Unmarshal(s.get(t, "", "/openapi.json").must(http.StatusOK).body, &doc))
 	var out []operation
 	for path, methods := range doc.Paths {
 		for method, op := range methods {
@@ -103,9 +102,7 @@ func (o operation) arguments(t *testing.T, c call) (map[string]any, bool) {
 		}
 	}
 	values, err := url.ParseQuery(query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	for name, given := range values {
 		if out[name] = given[0]; o.types[name] == "integer" {
 			out[name] = json.Number(given[0])
@@ -113,9 +110,7 @@ func (o operation) arguments(t *testing.T, c call) (map[string]any, bool) {
 	}
 	if c.body != "" {
 		var members map[string]json.RawMessage
-		if err := json.Unmarshal([]byte(c.body), &members); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, json.Unmarshal([]byte(c.body), &members))
 		for name, value := range members {
 			out[name] = value
 		}
@@ -168,9 +163,7 @@ func (s *suite) callTool(t *testing.T, agent agentToken, op operation, arguments
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": len(s.succeeded), "method": "tools/call",
 		"params": map[string]any{"name": op.id, "arguments": arguments}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	got := s.do(t, call{method: http.MethodPost, path: agent.resource, token: agent.token, body: string(body)})
 	if got.status != http.StatusOK {
 		return got

@@ -77,17 +77,15 @@ func (s *suite) id(t *testing.T, p person) string {
 func (s *suite) branding(t *testing.T) {
 	token := s.token(t, operator)
 	was := s.get(t, token, "/api/v1/branding").must(200).text("appName")
-	patch := func(body string) answer {
-		return s.do(t, call{method: "PATCH", path: "/api/v1/branding", token: token, body: body})
-	}
-	if got := patch(`{"appName": "Metro, tried"}`).must(200).text("appName"); got != "Metro, tried" {
+	const path = "/api/v1/branding"
+	if got := s.patch(t, token, path, `{"appName": "Metro, tried"}`).must(200).text("appName"); got != "Metro, tried" {
 		t.Errorf("appName %q", got)
 	}
-	if got := patch(fmt.Sprintf(`{"appName": %q}`, was)).must(200).text("appName"); got != was {
+	if got := s.patch(t, token, path, fmt.Sprintf(`{"appName": %q}`, was)).must(200).text("appName"); got != was {
 		t.Errorf("appName %q", got)
 	}
-	patch(`{"primaryColor": "blue"}`).refused(400, "invalid_request")
-	patch(``).refused(400, "invalid_request")
+	s.patch(t, token, path, `{"primaryColor": "blue"}`).refused(400, "invalid_request")
+	s.patch(t, token, path, ``).refused(400, "invalid_request")
 }
 
 // settings changes settings and features, on the condition that nobody else has.
@@ -115,24 +113,21 @@ func (s *suite) settings(t *testing.T) {
 // businesses adds a business with a menu, and changes both.
 func (s *suite) businesses(t *testing.T) {
 	token := s.token(t, operator)
-	change := func(path, body string) answer {
-		return s.do(t, call{method: "PATCH", path: path, token: token, body: body})
-	}
-	made := s.do(t, call{method: "POST", path: "/api/v1/businesses", token: token, key: rand.Text(),
-		body: `{"name":"Tried","category":"restaurant","address":"1 Street","lat":40.7,"lng":-74}`}).must(201)
+	made := s.create(t, token, "/api/v1/businesses",
+		`{"name":"Tried","category":"restaurant","address":"1 Street","lat":40.7,"lng":-74}`).must(201)
 	path := "/api/v1/businesses/" + made.text("id")
-	if got := change(path, `{"deliveryFee":2.50,"active":false}`).must(200).text("deliveryFee"); got != "2.5" {
+	if got := s.patch(t, token, path, `{"deliveryFee":2.50,"active":false}`).must(200).text("deliveryFee"); got != "2.5" {
 		t.Errorf("deliveryFee %s", got)
 	}
 	s.get(t, token, path).must(200)
 	dish := s.post(t, token, path+"/menu", `{"name":"Soup","price":7.20}`).must(201).text("id")
-	if got := change(path+"/menu/"+dish, `{"price":7.50}`).must(200).text("price"); got != "7.5" {
+	if got := s.patch(t, token, path+"/menu/"+dish, `{"price":7.50}`).must(200).text("price"); got != "7.5" {
 		t.Errorf("price %s", got)
 	}
 	if find(s.get(t, token, path+"/menu").some(), dish) == nil {
 		t.Error("the menu is without the new item")
 	}
-	change(path, `{"active":true}`).must(200)
+	s.patch(t, token, path, `{"active":true}`).must(200)
 	s.orders(t, made.text("id"), dish)
 }
 
@@ -146,12 +141,10 @@ func (s *suite) orders(t *testing.T, business, dish string) {
 	body := fmt.Sprintf(`{"businessId":%q,"items":[{"menuItemId":%q,"quantity":3}],"deliveryAddress":"1 Street",`+
 		`"expectedTotal":25}`, business, dish)
 	place := func() string {
-		return s.do(t, call{method: "POST", path: "/api/v1/me/orders", token: mine, body: body,
-			key: rand.Text()}).must(201).text("id")
+		return s.create(t, mine, "/api/v1/me/orders", body).must(201).text("id")
 	}
 	first, second := place(), place()
-	s.do(t, call{method: "PATCH", path: "/api/v1/orders/" + first, token: token,
-		body: `{"status":"ACCEPTED","driverId":"` + s.id(t, driver) + `"}`}).must(200)
+	s.patch(t, token, "/api/v1/orders/"+first, `{"status":"ACCEPTED","driverId":"`+s.id(t, driver)+`"}`).must(200)
 	s.post(t, mine, "/api/v1/me/orders/"+first+"/cancel", "").refused(409, "invalid_state")
 	s.post(t, mine, "/api/v1/me/orders/"+second+"/cancel", "").must(200)
 	for _, status := range []string{s.get(t, token, "/api/v1/orders/"+second).must(200).text("status"),
@@ -170,19 +163,18 @@ func (s *suite) people(t *testing.T) {
 		path := "/api/v1/" + collection
 		body := fmt.Sprintf(`{"email":"%s@tried.example","firstName":"Tried","lastName":"Once"}`,
 			strings.ToLower(rand.Text()))
-		made := s.do(t, call{method: "POST", path: path, token: token, body: body, key: rand.Text()}).must(201)
+		made := s.create(t, token, path, body).must(201)
 		s.post(t, token, path, body).refused(409, "invalid_state")
 		path += "/" + made.text("id")
 		s.get(t, token, path).must(200)
-		got := s.do(t, call{method: "PATCH", path: path, token: token, body: `{"disabled":true}`}).must(200).json()
+		got := s.patch(t, token, path, `{"disabled":true}`).must(200).json()
 		if got["disabled"] != true || got["firstName"] != "Tried" {
 			t.Errorf("disabled: %v", got)
 		}
 	}
 	path := "/api/v1/drivers/" + s.id(t, driver) + "/documents"
 	made := s.post(t, token, path, `{"kind":"INSURANCE","numberLast4":"0042"}`).must(201)
-	s.do(t, call{method: "PATCH", path: path + "/" + made.text("id"), token: token,
-		body: `{"state":"APPROVED"}`}).must(200)
+	s.patch(t, token, path+"/"+made.text("id"), `{"state":"APPROVED"}`).must(200)
 	s.get(t, token, path).some()
 	s.get(t, s.token(t, driver), "/api/v1/me/documents").some()
 }
@@ -191,10 +183,10 @@ func (s *suite) people(t *testing.T) {
 func (s *suite) managed(t *testing.T, token, collection, create, change string) {
 	t.Helper()
 	path := "/api/v1/" + collection
-	made := s.do(t, call{method: "POST", path: path, token: token, body: create, key: rand.Text()}).must(201)
+	made := s.create(t, token, path, create).must(201)
 	path += "/" + made.text("id")
 	s.get(t, token, path).must(200)
-	s.do(t, call{method: "PATCH", path: path, token: token, body: change}).must(200)
+	s.patch(t, token, path, change).must(200)
 	s.do(t, call{method: "DELETE", path: path, token: token}).must(200)
 }
 
@@ -241,12 +233,12 @@ func (s *suite) rider(t *testing.T) {
 	s.get(t, token, "/api/v1/me/wallet").must(200)
 	s.do(t, call{method: "DELETE", path: "/api/v1/me/addresses/" + saved.text("id"), token: token}).must(200)
 	me := s.get(t, token, "/api/v1/me").must(200).text("lastName")
-	s.do(t, call{method: "PATCH", path: "/api/v1/me", token: token, body: `{"lastName":"Tried"}`}).must(200)
-	s.do(t, call{method: "PATCH", path: "/api/v1/me", token: token, body: fmt.Sprintf(`{"lastName":%q}`, me)}).must(200)
+	s.patch(t, token, "/api/v1/me", `{"lastName":"Tried"}`).must(200)
+	s.patch(t, token, "/api/v1/me", fmt.Sprintf(`{"lastName":%q}`, me)).must(200)
 	was, methods := s.get(t, token, "/api/v1/me/payment-methods").some()[0]["id"], "/api/v1/me/payment-methods"
 	card := s.post(t, token, methods,
 		`{"token":"pm_tried","brand":"visa","last4":"0042","expMonth":1,"expYear":2040,"isDefault":true}`).must(201)
-	s.do(t, call{method: "PATCH", path: fmt.Sprint(methods, "/", was), token: token, body: `{"isDefault":true}`}).must(200)
+	s.patch(t, token, fmt.Sprint(methods, "/", was), `{"isDefault":true}`).must(200)
 	s.do(t, call{method: "DELETE", path: methods + "/" + card.text("id"), token: token}).must(200)
 	s.get(t, token, "/api/v1/me/orders").items()
 }
@@ -256,13 +248,10 @@ func (s *suite) driver(t *testing.T) {
 	if got := s.get(t, token, "/api/v1/me").must(200).text("actor"); got != "driver" {
 		t.Errorf("actor %q", got)
 	}
-	set := func(body string) answer {
-		return s.do(t, call{method: "PATCH", path: "/api/v1/me/status", token: token, body: body})
-	}
-	if got := set(`{"online": false}`).must(200).text("status"); got != "OFFLINE" {
+	if got := s.patch(t, token, "/api/v1/me/status", `{"online": false}`).must(200).text("status"); got != "OFFLINE" {
 		t.Errorf("status %q", got)
 	}
-	if got := set(`{"status": "ONLINE"}`).must(200).text("status"); got != "ONLINE" {
+	if got := s.patch(t, token, "/api/v1/me/status", `{"status": "ONLINE"}`).must(200).text("status"); got != "ONLINE" {
 		t.Errorf("status %q", got)
 	}
 	s.get(t, token, "/api/v1/me/trips").items()
@@ -316,11 +305,10 @@ func someKey() string { return fmt.Sprint("e2e-", time.Now().UnixNano()) }
 func (s *suite) privacy(t *testing.T) {
 	token, me := s.token(t, operator), s.token(t, rider)
 	email := fmt.Sprintf("leaving-%d@metro.example", time.Now().UnixNano())
-	id := s.do(t, call{method: "POST", path: "/api/v1/customers", token: token, key: someKey(),
-		body: fmt.Sprintf(`{"email": %q, "firstName": "Leaving", "lastName": "Soon", "phone": %q}`, email,
-			someNumber())}).must(201).text("id")
+	id := s.create(t, token, "/api/v1/customers", fmt.Sprintf(
+		`{"email": %q, "firstName": "Leaving", "lastName": "Soon", "phone": %q}`, email, someNumber())).must(201).text("id")
 	ask := func(path, token, body string) string {
-		return s.do(t, call{method: "POST", path: path, token: token, body: body, key: someKey()}).must(201).text("id")
+		return s.create(t, token, path, body).must(201).text("id")
 	}
 	copied := ask("/api/v1/privacy/requests", token, fmt.Sprintf(`{"kind": "export", "customerId": %q}`, id))
 	erased := ask("/api/v1/privacy/requests", token, fmt.Sprintf(`{"kind": "erase", "customerId": %q}`, id))

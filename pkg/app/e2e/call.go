@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"svc/pkg/local/testkit"
 )
 
 // answer is a response.
@@ -50,9 +52,7 @@ func (s *suite) do(t *testing.T, c call) answer {
 		url = c.path
 	}
 	req, err := http.NewRequest(c.method, url, body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	if kind != "" {
 		req.Header.Set("Content-Type", kind)
 	}
@@ -95,6 +95,17 @@ func (s *suite) get(t *testing.T, token, path string) answer {
 func (s *suite) post(t *testing.T, token, path, body string) answer {
 	t.Helper()
 	return s.do(t, call{method: http.MethodPost, path: path, token: token, body: body})
+}
+
+func (s *suite) patch(t *testing.T, token, path, body string) answer {
+	t.Helper()
+	return s.do(t, call{method: http.MethodPatch, path: path, token: token, body: body})
+}
+
+// create is post with a new Idempotency-Key.
+func (s *suite) create(t *testing.T, token, path, body string) answer {
+	t.Helper()
+	return s.do(t, call{method: http.MethodPost, path: path, token: token, body: body, key: someKey()})
 }
 
 // must ends the test unless the response has the status.

@@ -11,10 +11,10 @@ import (
 func (s *suite) dispatch(t *testing.T) {
 	op, dr, ri := s.token(t, operator), s.token(t, driver), s.token(t, rider)
 	mode := func(settings string) {
-		s.do(t, call{method: "PATCH", path: "/api/v1/settings", token: op, body: `{"dispatch": ` + settings + `}`}).must(200)
+		s.patch(t, op, "/api/v1/settings", `{"dispatch": `+settings+`}`).must(200)
 		time.Sleep(2 * time.Second) // a request for a ride uses settings that are up to a second old
 	}
-	s.do(t, call{method: "PATCH", path: "/api/v1/me/status", token: dr, body: `{"status": "ONLINE"}`}).must(200)
+	s.patch(t, dr, "/api/v1/me/status", `{"status": "ONLINE"}`).must(200)
 	here := func() {
 		s.do(t, call{method: "PUT", path: "/api/v1/me/location", token: dr, body: fmt.Sprintf(
 			`{"lat": 40.7, "lng": -74, "recordedAt": %q}`, time.Now().UTC().Format(time.RFC3339Nano))}).must(200)

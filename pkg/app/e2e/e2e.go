@@ -55,12 +55,7 @@ type suite struct {
 // Run runs the suite as subtests of t.
 func Run(t *testing.T, target Target) {
 	target.BaseURL = strings.TrimSuffix(target.BaseURL, "/")
-	if target.Patience == 0 {
-		target.Patience = 5 * time.Minute
-	}
-	if target.Timeout == 0 {
-		target.Timeout = 10 * time.Minute
-	}
+	target.Patience, target.Timeout = cmp.Or(target.Patience, 5*time.Minute), cmp.Or(target.Timeout, 10*time.Minute)
 	s := &suite{Target: target, tokens: map[string]flow.Tokens{}, succeeded: map[string]bool{},
 		http: &http.Client{Timeout: target.Timeout,
 			Transport:     retrying{cmp.Or(target.Transport, http.DefaultTransport)},
@@ -149,6 +144,9 @@ var (
 	pilot    = person{"harbor", authz.Driver, "driver1@harbor.example"}
 	player   = person{"sandbox", authz.Dashboard, "operator@sandbox.example"}
 )
+
+// people are those of metro.
+var people = map[authz.Audience]person{authz.Dashboard: operator, authz.Rider: rider, authz.Driver: driver}
 
 type person struct {
 	tenant   string

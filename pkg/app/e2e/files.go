@@ -1,22 +1,24 @@
 package e2e
 
 import (
-	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
-	"mime/multipart"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
+
+	"svc/pkg/edge/api"
+	"svc/pkg/local/testkit"
 )
 
 // beginExport begins an export, and returns its path.
 func (s *suite) beginExport(t *testing.T, kind, from string) string {
 	t.Helper()
-	return "/api/v1/exports/" + s.do(t, call{method: "POST", path: "/api/v1/exports", token: s.token(t, operator),
-		key: someKey(), body: fmt.Sprintf(`{"kind": %q, "from": %q}`, kind, from)}).must(201).text("id")
+	return "/api/v1/exports/" + s.create(t, s.token(t, operator), "/api/v1/exports",
+		fmt.Sprintf(`{"kind": %q, "from": %q}`, kind, from)).must(201).text("id")
 }
 
 // fileOf waits for the file of an export, and returns its content.
@@ -35,14 +37,10 @@ func (s *suite) download(t *testing.T, link string) string {
 	t.Helper()
 	read := func(link string) (int, string) {
 		res, err := s.http.Get(link)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		defer func() { _ = res.Body.Close() }()
 		text, err := io.ReadAll(res.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		return res.StatusCode, string(text)
 	}
 	status, text := read(link)
@@ -50,9 +48,7 @@ func (s *suite) download(t *testing.T, link string) string {
 		t.Fatalf("%s: status %d: %s", link, status, text)
 	}
 	u, err := url.Parse(link)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	for _, end := range []string{"X-Amz-Expires", "until"} {
 		if q := u.Query(); q.Has(end) {
 			q.Set(end, q.Get(end)+"0")
@@ -67,33 +63,16 @@ func (s *suite) download(t *testing.T, link string) string {
 
 // upload sends a file as the form that a response describes. The same form sends
 // nothing under another name.
-func (s *suite) upload(t *testing.T, to map[string]any, file string) {
+func (s *suite) upload(t *testing.T, made answer, file string) {
 	t.Helper()
-	fields, _ := to["fields"].(map[string]any)
-	other := maps.Clone(fields)
-	other["key"] = strings.Replace(fmt.Sprint(fields["key"]), "ten_", "ten_0", 1)
-	if status := s.send(t, to["url"], other, file); status != http.StatusForbidden {
-		t.Errorf("the upload as %s: %d, want 403", other["key"], status)
+	var to struct{ Upload api.Upload }
+	testkit.Must(t, json.Unmarshal(made.body, &to))
+	other := api.Upload{URL: to.Upload.URL, Fields: maps.Clone(to.Upload.Fields)}
+	other.Fields["key"] = strings.Replace(other.Fields["key"], "ten_", "ten_0", 1)
+	if status, _ := testkit.Upload(t, s.http, other, []byte(file)); status != http.StatusForbidden {
+		t.Errorf("the upload as %s: %d, want 403", other.Fields["key"], status)
 	}
-	if status := s.send(t, to["url"], fields, file); status != http.StatusNoContent {
+	if status, _ := testkit.Upload(t, s.http, to.Upload, []byte(file)); status != http.StatusNoContent {
 		t.Errorf("the upload: %d", status)
 	}
-}
-
-func (s *suite) send(t *testing.T, to any, fields map[string]any, file string) (status int) {
-	t.Helper()
-	var body bytes.Buffer
-	form := multipart.NewWriter(&body)
-	for name, value := range fields {
-		_ = form.WriteField(name, fmt.Sprint(value)) // a buffer accepts everything
-	}
-	part, _ := form.CreateFormFile("file", "people.csv")
-	_, _ = part.Write([]byte(file))
-	_ = form.Close()
-	res, err := s.http.Post(fmt.Sprint(to), form.FormDataContentType(), &body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = res.Body.Close()
-	return res.StatusCode
 }

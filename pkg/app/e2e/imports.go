@@ -34,10 +34,10 @@ func (s *suite) imported(t *testing.T) {
 // beginImport begins an import and sends its file. It returns the job's path.
 func (s *suite) beginImport(t *testing.T, f file) string {
 	t.Helper()
-	made := s.do(t, call{method: "POST", path: "/api/v1/imports", token: s.token(t, operator), key: someKey(),
-		body: fmt.Sprintf(`{"kind": %q, "key": %q}`, f.kind, f.key)}).must(201)
+	made := s.create(t, s.token(t, operator), "/api/v1/imports",
+		fmt.Sprintf(`{"kind": %q, "key": %q}`, f.kind, f.key)).must(201)
 	if !s.NoFiles {
-		s.upload(t, made.json()["upload"].(map[string]any), f.head+f.row+f.bad)
+		s.upload(t, made, f.head+f.row+f.bad)
 	}
 	return "/api/v1/imports/" + made.text("id")
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"svc/pkg/access/signing"
+	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/flow"
 )
 
@@ -90,9 +91,7 @@ func (s *suite) lives(t *testing.T) {
 	o := s.options(rider)
 	o.ClientID = first.ClientID
 	second, err := flow.Refresh(context.Background(), o, first.RefreshToken)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	s.get(t, second.AccessToken, who).must(200)
 	info := s.get(t, second.AccessToken, "/oauth/userinfo").must(200)
 	if info.text("email") != rider.email {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc/pkg/access/authz"
+	"svc/pkg/local/testkit"
 )
 
 // everyOperation checks that each operation of the deployment's OpenAPI
@@ -18,7 +18,6 @@ import (
 // everyOperation calls it once for each of its audiences. If an operation has
 // several audiences, everyOperation omits those for which it has no scope.
 func (s *suite) everyOperation(t *testing.T) {
-	people := map[authz.Audience]person{authz.Dashboard: operator, authz.Rider: rider, authz.Driver: driver}
 	operations := s.operations(t)
 	for _, op := range operations {
 		template := strings.Join(op.path, "/")
@@ -55,14 +54,10 @@ func (s *suite) follow(t *testing.T, path string) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.BaseURL+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	req.Header.Set("Authorization", "Bearer "+s.token(t, operator))
 	res, err := s.http.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	defer res.Body.Close()
 	begin := make([]byte, len("retry: "))
 	_, err = io.ReadFull(res.Body, begin)

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"svc/pkg/local/testkit"
 )
 
 // ReceiverURL is the address of the suite's receiver for a deployment that accepts
@@ -52,9 +54,7 @@ func (s *suite) receive(t *testing.T) *receiver {
 		return r
 	}
 	l, err := net.Listen("tcp", s.Receiver)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	_ = r.Listener.Close()
 	r.Listener = l
 	r.StartTLS()
@@ -111,9 +111,7 @@ func (r *receiver) ids() []string {
 func (r *receiver) signed(t *testing.T, secret string, ids ...string) {
 	t.Helper()
 	hook, err := standardwebhooks.NewWebhook(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	for _, id := range ids {
 		all := r.messages(id)
 		for _, m := range all {

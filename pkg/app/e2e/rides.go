@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"svc/pkg/local/script"
+	"svc/pkg/local/testkit"
 )
 
 // request creates a trip for the rider, with the first service type of the
@@ -14,9 +17,23 @@ import (
 func (s *suite) request(t *testing.T, key string) answer {
 	t.Helper()
 	service := s.get(t, s.token(t, operator), "/api/v1/services").some()[0]["id"]
-	return s.do(t, call{method: "POST", path: "/api/v1/me/trips", token: s.token(t, rider), key: key, body: fmt.Sprintf(
-		`{"originAddress": "1 Trial Street", "originLat": 40.7001, "originLng": -74.0001, "destAddress": "9 Trial Street", "serviceTypeId": %q,
-		"paymentType": "CARD", "notes": "Ring twice"}`, service)})
+	c := script.Ride{Notes: "Ring twice", Asks: fmt.Sprintf(
+		`"destAddress": "9 Trial Street", "serviceTypeId": %q, "paymentType": "CARD"`, service)}.Call("request")
+	c.Key = key
+	return s.step(t, c)
+}
+
+// step sends a call of a ride as one of metro's people.
+func (s *suite) step(t *testing.T, c script.Call) answer {
+	t.Helper()
+	return s.do(t, call{method: "POST", path: c.Path, token: s.token(t, people[c.As]), key: c.Key, body: c.Body})
+}
+
+// drive takes steps of a trip.
+func (s *suite) drive(t *testing.T, r script.Ride, steps ...string) {
+	t.Helper()
+	_, err := r.Take(func(c script.Call) (json.RawMessage, error) { return s.step(t, c).must(200).body, nil }, steps...)
+	testkit.Must(t, err)
 }
 
 // ride checks a trip from the request to the money in the driver's wallet.
@@ -39,8 +56,7 @@ func (s *suite) ride(t *testing.T) {
 		t.Errorf("driverId %q", got)
 	}
 	s.post(t, dr, path+"/accept", "").refused(409, "invalid_state")
-	s.post(t, dr, path+"/arrived", "").must(200)
-	s.post(t, dr, path+"/start", "").must(200)
+	s.drive(t, script.Ride{ID: id}, "arrived", "start")
 	s.post(t, s.token(t, rider), path+"/cancel", "").refused(409, "invalid_state")
 	if got := s.post(t, dr, path+"/complete",
 		`{"finalFare": 21.5, "actualDistance": 7.25, "actualDuration": 1260}`).must(200).text("finalFare"); got != "21.5" {
@@ -178,9 +194,9 @@ func (s *suite) operated(t *testing.T) {
 	book := func() (id, path string) {
 		const journey = `"originLat": 40.7484, "originLng": -73.9857, "destLat": 40.6441, "destLng": -73.7821`
 		offers := s.post(t, s.token(t, rider), "/api/v1/me/estimates", "{"+journey+"}").must(200)
-		made := s.do(t, call{method: "POST", path: "/api/v1/trips", token: op, key: someKey(),
-			body: fmt.Sprintf(`{"customerId": %q, "originAddress": "350 5th Ave", "estimateId": %q, %s}`, s.id(t, rider),
-				offers.some()[0]["estimateId"], journey)}).must(201)
+		made := s.create(t, op, "/api/v1/trips",
+			fmt.Sprintf(`{"customerId": %q, "originAddress": "350 5th Ave", "estimateId": %q, %s}`, s.id(t, rider),
+				offers.some()[0]["estimateId"], journey)).must(201)
 		return made.text("id"), "/api/v1/trips/" + made.text("id")
 	}
 	// The first trips of a company mark its flags, here by an operator.
@@ -193,9 +209,7 @@ func (s *suite) operated(t *testing.T) {
 	if find(s.get(t, s.token(t, driver), "/api/v1/me/trips").some(), id) == nil {
 		t.Error("the assigned trip is not among the driver's own")
 	}
-	for _, action := range []string{"arrived", "start", "complete"} {
-		s.post(t, op, path+"/"+action, "").must(200)
-	}
+	s.drive(t, script.Ride{ID: id, Office: true}, script.Steps[2:]...)
 	s.do(t, call{method: "DELETE", path: path, token: op}).refused(409, "invalid_state")
 	_, path = book()
 	s.post(t, op, path+"/assign", to).must(200)
@@ -208,10 +222,9 @@ func (s *suite) operated(t *testing.T) {
 	s.get(t, op, path).refused(404, "not_found")
 	number, riders := someNumber(), map[string]bool{}
 	for range 2 {
-		called := s.do(t, call{method: "POST", path: "/api/v1/trips", token: op,
-			key: someKey(),
-			body: fmt.Sprintf(`{"phone": %q, "name": "Cal Ler", "originAddress": "350 5th Ave", "originLat": 40.7484,
-				"originLng": -73.9857}`, number)}).must(201)
+		called := s.create(t, op, "/api/v1/trips", fmt.Sprintf(
+			`{"phone": %q, "name": "Cal Ler", "originAddress": "350 5th Ave", "originLat": 40.7484, "originLng": -73.9857}`,
+			number)).must(201)
 		riders[called.text("customerId")] = true
 		s.post(t, op, "/api/v1/trips/"+called.text("id")+"/cancel", `{"reason": "Tried"}`).must(200)
 	}
@@ -229,8 +242,7 @@ func someNumber() string {
 func (s *suite) strictly(t *testing.T, path, to string) {
 	op, dr := s.token(t, operator), s.token(t, driver)
 	mode := func(name string) {
-		s.do(t, call{method: "PATCH", path: "/api/v1/settings", token: op,
-			body: fmt.Sprintf(`{"dispatch": {"driverStatus": %q}}`, name)}).must(200)
+		s.patch(t, op, "/api/v1/settings", fmt.Sprintf(`{"dispatch": {"driverStatus": %q}}`, name)).must(200)
 	}
 	mode("strict")
 	defer mode("free")

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"crypto/rand"
 	"testing"
 )
 
@@ -11,7 +10,7 @@ func (s *suite) sandbox(t *testing.T) {
 	const path, body = "/api/v1/sandbox/advance", `{"seconds": 900}`
 	token := s.token(t, player)
 	advance := func() {
-		s.do(t, call{method: "POST", path: path, token: token, body: body, key: rand.Text()}).must(200)
+		s.create(t, token, path, body).must(200)
 	}
 	s.post(t, s.token(t, operator), path, body).refused(409, "invalid_state")
 	if advance(); s.NoFiles {

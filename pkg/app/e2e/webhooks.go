@@ -14,6 +14,7 @@ import (
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/webhook"
+	"svc/pkg/local/testkit"
 )
 
 // webhooks adds an endpoint, rotates its secret, sends to it and removes it. Every
@@ -26,8 +27,7 @@ func (s *suite) webhooks(t *testing.T) {
 	to := s.receive(t)
 	defer to.Close()
 	create := func(url string) answer {
-		return s.do(t, call{method: "POST", path: path, token: token,
-			body: fmt.Sprintf(`{"url": %q, "types": ["branding.updated"]}`, url), key: rand.Text()})
+		return s.create(t, token, path, fmt.Sprintf(`{"url": %q, "types": ["branding.updated"]}`, url))
 	}
 	made := create(to.url)
 	reached := made.status == http.StatusCreated
@@ -40,7 +40,7 @@ func (s *suite) webhooks(t *testing.T) {
 	one := path + "/" + made.text("id")
 	s.get(t, token, path).some()
 	s.get(t, token, one).must(200)
-	s.do(t, call{method: "PATCH", path: one, token: token, body: `{"description": "Tried"}`}).must(200)
+	s.patch(t, token, one, `{"description": "Tried"}`).must(200)
 	rotated := s.post(t, token, one+"/rotate", "").must(200)
 	if reached {
 		events := s.delivered(t, to, one)
@@ -92,8 +92,7 @@ func (s *suite) delivered(t *testing.T, to *receiver, one string) []string {
 func (s *suite) rename(t *testing.T, to *receiver) (event string) {
 	t.Helper()
 	known := to.ids()
-	s.do(t, call{method: "PATCH", path: "/api/v1/branding", token: s.token(t, operator),
-		body: fmt.Sprintf(`{"appName": "Metro %s"}`, rand.Text()[:5])}).must(200)
+	s.patch(t, s.token(t, operator), "/api/v1/branding", fmt.Sprintf(`{"appName": "Metro %s"}`, rand.Text()[:5])).must(200)
 	s.eventually(t, "the event", func() bool {
 		for _, id := range to.ids() {
 			if !slices.Contains(known, id) {
@@ -135,9 +134,7 @@ func (s *suite) fire(t *testing.T, event string, later time.Time) {
 	for shard := range 4 {
 		partition := platform.Partition("DUE", "webhooks", later.UTC().Format("2006010215"), strconv.Itoa(shard))
 		for rows, err := range platform.Pages(t.Context(), partition, table.Query{Limit: 500, Consistent: true}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
 			for _, row := range rows {
 				var m webhook.Message
 				if _, text, _ := strings.Cut(row.SK, "#send#"); json.Unmarshal([]byte(text), &m) != nil || m.Event != event {
@@ -146,9 +143,7 @@ func (s *suite) fire(t *testing.T, event string, later time.Time) {
 				tx := platform.Write()
 				webhook.Due(s.DB, time.Now).Add(tx, webhook.TaskOf(m, time.Now()))
 				tx.Delete(row.Key)
-				if err := tx.Commit(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(t, tx.Commit(t.Context()))
 				moved++
 			}
 		}

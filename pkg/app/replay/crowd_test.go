@@ -15,6 +15,7 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/access/signing"
+	"svc/pkg/local/script"
 	"svc/pkg/local/testkit"
 )
 
@@ -79,7 +80,7 @@ func (c *crowd) get(w worker, name, path string, out any) error {
 }
 
 // change sends a change and checks members of the response.
-func (c *crowd) change(w worker, name, method, path, body string, want map[string]any) (map[string]any, error) {
+func (c *crowd) change(w worker, name, method, path, body string, want map[string]any) (json.RawMessage, error) {
 	raw, err := c.send(w, name, method, path, body)
 	if err != nil {
 		return nil, err
@@ -93,7 +94,7 @@ func (c *crowd) change(w worker, name, method, path, body string, want map[strin
 			return nil, fmt.Errorf("%s: %s is %v, want %v", name, member, got[member], value)
 		}
 	}
-	return got, nil
+	return raw, nil
 }
 
 // rideOnce takes a ride with a driver of the rider's tenant.
@@ -104,27 +105,21 @@ func (c *crowd) rideOnce(w worker, name string) error {
 		map[string]any{"address": fmt.Sprint("Door ", w.number)}); err != nil { // each at another door
 		return err
 	}
-	made, err := c.change(w, name+"-ride", http.MethodPost, "/api/v1/me/trips",
-		fmt.Sprintf(`{"originAddress":"A","originLat":1,"originLng":2,"notes":%q,"paymentType":"CARD","serviceTypeId":%q}`,
-			mark, c.services[w.Tenant]),
-		map[string]any{"notes": mark, "customerId": w.ID})
-	if err != nil {
-		return err
-	}
 	d := c.drivers[w.Tenant][w.number%len(c.drivers[w.Tenant])]
 	d.number = w.number // so that the request's name is its own
-	for _, step := range []string{"accept", "arrived", "start", "complete"} {
-		body, want := "", map[string]any{"id": made["id"]}
-		switch step {
+	ride := script.Ride{Notes: mark, Asks: fmt.Sprintf(`"paymentType":"CARD","serviceTypeId":%q`, c.services[w.Tenant]),
+		Fare: fare}
+	if _, err := ride.Take(func(s script.Call) (json.RawMessage, error) {
+		by, want := d, map[string]any{}
+		switch s.Step {
+		case "request":
+			by, want["customerId"] = w, w.ID
 		case "accept":
 			want["driverId"] = d.ID
-		case "complete":
-			body, want["finalFare"] = `{"finalFare":`+fare+`}`, fare
 		}
-		if _, err := c.change(d, name+"-"+step, http.MethodPost, fmt.Sprintf("/api/v1/me/trips/%s/%s", made["id"], step),
-			body, want); err != nil {
-			return err
-		}
+		return c.change(by, name+"-"+s.Step, http.MethodPost, s.Path, s.Body, want)
+	}); err != nil {
+		return err
 	}
 	c.mu.Lock()
 	c.rides[w.Tenant]++

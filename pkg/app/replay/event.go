@@ -1,41 +1,30 @@
 package replay
 
 import (
+	"crypto/rand"
+	"crypto/tls"
 	"encoding/json"
-	"fmt"
-	"net/url"
-	"strings"
+	"net/http"
 	"time"
+
+	"svc/pkg/edge/gateway/emulator"
 )
 
 // Event returns the gateway's event of a request, in format 2.0. It has no token and no
 // body if they are "".
 func Event(token, contentType, method, target, body string) (json.RawMessage, error) {
-	u, err := url.Parse(target)
+	r, err := http.NewRequest(method, "https://api.svc.example"+target, nil) //nolint:noctx // nobody sends it
 	if err != nil {
 		return nil, err
 	}
-	headers := map[string]string{"host": "api.svc.example",
-		"accept": "application/json", "x-forwarded-for": "192.0.2.1",
-		"x-forwarded-proto": "https", "x-forwarded-port": "443", "user-agent": "bench/1"}
+	r.RemoteAddr, r.TLS = "192.0.2.1", &tls.ConnectionState{}
+	r.Header = http.Header{"Accept": {"application/json"}, "User-Agent": {"bench/1"}}
 	if token != "" {
-		headers["authorization"] = "Bearer " + token
+		r.Header.Set("Authorization", "Bearer "+token)
 	}
 	if body != "" {
-		headers["content-type"] = contentType
+		r.Header.Set("Content-Type", contentType)
 	}
-	query := map[string]string{}
-	for name, values := range u.Query() {
-		query[name] = strings.Join(values, ",")
-	}
-	at := time.Now()
-	return json.Marshal(map[string]any{"version": "2.0", "routeKey": "$default", "rawPath": u.Path,
-		"rawQueryString": u.RawQuery, "headers": headers,
-		"queryStringParameters": query, "body": body, "isBase64Encoded": false,
-		"requestContext": map[string]any{"accountId": "123456789012", "apiId": "local", "domainName": "api.svc.example",
-			"domainPrefix": "api", "stage": "$default",
-			"requestId": fmt.Sprintf("%016x", at.UnixNano()), "routeKey": "$default",
-			"time": at.UTC().Format("02/Jan/2006:15:04:05 -0700"), "timeEpoch": at.UnixMilli(),
-			"http": map[string]any{"method": method, "path": u.Path, "protocol": "HTTP/1.1", "sourceIp": "192.0.2.1",
-				"userAgent": "bench/1"}}})
+	route, id := emulator.Route{Path: emulator.Default}, rand.Text()[:15]+"="
+	return json.Marshal(emulator.Event(r, []byte(body), route, nil, id, time.Now()))
 }

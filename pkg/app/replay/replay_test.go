@@ -352,7 +352,7 @@ func TestEventsAreComplete(t *testing.T) {
 	}
 	for _, r := range routes {
 		if !seen[routeKey(r)] {
-			t.Errorf("the route %s has no event: add a request to listed in pkg/app/replay/cases_test.go", routeKey(r))
+			t.Errorf("the route %s has no event: add a request to pkg/app/replay/requests.yaml", routeKey(r))
 		}
 	}
 }

@@ -133,7 +133,7 @@ func (s *deployment) broken(t *testing.T, function string) any {
 	testkit.Must(t, err)
 	var r map[string]any
 	testkit.Must(t, json.Unmarshal(regexp.MustCompile(`TRIP#trp_\w+\d{4}`).ReplaceAll(second,
-		[]byte("TRIP#"+trip("9999"))), &r))
+		[]byte("TRIP#trp_01JMETR0000000000000009999")), &r))
 	r["dynamodb"].(map[string]any)["NewImage"].(map[string]any)["doc"] = map[string]string{"S": "{"}
 	e["Records"][1] = r
 	return e

@@ -150,7 +150,8 @@ func TestImports(t *testing.T) {
 			"svc/localstack",
 		}, "only the table and the wiring speak to AWS"},
 		{"svc/pkg/local/", []string{
-			"svc/cmd/svc", "svc/pkg/local/", "svc/pkg/app/apptest", "svc/pkg/app/localapp", "svc/bench", "svc/localstack",
+			"svc/cmd/svc", "svc/pkg/local/", "svc/pkg/app/apptest", "svc/pkg/app/e2e", "svc/pkg/app/localapp", "svc/bench",
+			"svc/localstack",
 		}, "a deployed function holds nothing of a developer's machine"},
 	} {
 		for _, p := range packages(t, `{{.ImportPath}}: {{join .Imports " "}}`) {

@@ -66,7 +66,7 @@ func until[J any](t *testing.T, s *apptest.Service, token, path string, status f
 func brought(t *testing.T, s *apptest.Service, token, options, file string) imports.Job {
 	t.Helper()
 	job := apptest.JSON[imports.Job](t, s.Post(t, token, "/api/v1/imports", options).Must(t, 201))
-	if status, text := apptest.Upload(t, *job.Upload, []byte(file)); status != 204 {
+	if status, text := testkit.Upload(t, http.DefaultClient, *job.Upload, []byte(file)); status != 204 {
 		t.Fatalf("the upload: %d %s", status, text)
 	}
 	return until(t, s, token, "/api/v1/imports/"+job.ID, func(j imports.Job) string { return string(j.Status) }, "DONE",

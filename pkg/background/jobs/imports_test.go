@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -48,7 +49,7 @@ func importDone(t *testing.T, s *apptest.Service, token, id string) imports.Job 
 func imported(t *testing.T, s *apptest.Service, token, body string, file []byte) imports.Job {
 	t.Helper()
 	job := beginImport(t, s, token, body)
-	if status, text := apptest.Upload(t, *job.Upload, file); status != 204 {
+	if status, text := testkit.Upload(t, http.DefaultClient, *job.Upload, file); status != 204 {
 		t.Fatalf("the upload: %d %s", status, text)
 	}
 	return importDone(t, s, token, job.ID)
@@ -215,7 +216,8 @@ func TestImportIsBounded(t *testing.T) {
 		})
 	}
 	job := beginImport(t, s, token, `{"kind":"customers"}`)
-	if status, text := apptest.Upload(t, *job.Upload, make([]byte, imports.MaxBytes+1)); status != 400 ||
+	large := make([]byte, imports.MaxBytes+1)
+	if status, text := testkit.Upload(t, http.DefaultClient, *job.Upload, large); status != 400 ||
 		!strings.Contains(text, "50000000") {
 		t.Errorf("a file that is too large: %d %s", status, text)
 	}
@@ -247,12 +249,12 @@ func TestImportBelongsToItsOperator(t *testing.T) {
 			forged.Fields[k] = v
 		}
 		forged.Fields[field] = value
-		if status, text := apptest.Upload(t, forged, []byte("email\n")); status != 403 {
+		if status, text := testkit.Upload(t, http.DefaultClient, forged, []byte("email\n")); status != 403 {
 			t.Errorf("another %s: %d %s", field, status, text)
 		}
 	}
 	s.Clock.Advance(16 * time.Minute)
-	status, text := apptest.Upload(t, *job.Upload, []byte("email\n"))
+	status, text := testkit.Upload(t, http.DefaultClient, *job.Upload, []byte("email\n"))
 	if status != 403 || !strings.Contains(text, "expired") {
 		t.Errorf("an expired address: %d %s", status, text)
 	}
@@ -274,7 +276,7 @@ func TestImportsAtOnce(t *testing.T) {
 	}
 	var wait sync.WaitGroup
 	for i := range two {
-		apptest.Upload(t, *two[i].Upload, []byte(file.String()))
+		testkit.Upload(t, http.DefaultClient, *two[i].Upload, []byte(file.String()))
 		wait.Go(func() { _ = s.Runtime.Scheduled()["JobsFunction"](context.Background()) })
 	}
 	wait.Wait()
@@ -292,7 +294,7 @@ func TestRevokedImport(t *testing.T) {
 	job := beginImport(t, s, token, `{"kind":"customers"}`)
 	_, err := person.Store{DB: s.DB}.Revoke(t.Context(), s.Tenant("metro"), s.By(), op.ID, "CREATE_CUSTOMERS")
 	testkit.Must(t, err)
-	apptest.Upload(t, *job.Upload, []byte("email,name\nr1@metro.example,Ann One\n"))
+	testkit.Upload(t, http.DefaultClient, *job.Upload, []byte("email,name\nr1@metro.example,Ann One\n"))
 	if got := importDone(t, s, token, job.ID); got.Status != imports.Failed || got.Created != 0 ||
 		!strings.Contains(*got.Error, "may not do it any more") {
 		t.Errorf("%s %v", counts(got), got.Error)
@@ -373,7 +375,7 @@ func TestImportKilledAnywhere(t *testing.T) {
 	job := quietly[imports.Job](t, s, token, "/api/v1/imports", `{"kind":"customers"}`, imports.Rows())
 	store := s.Runtime.Files.(*files.Folder)
 	store.Received = nil // the service's own runner does not see the file
-	apptest.Upload(t, *job.Upload, []byte(file.String()))
+	testkit.Upload(t, http.DefaultClient, *job.Upload, []byte(file.String()))
 	d := &dying{Files: store, at: 1}
 	runner, clock := asleep(s, d)
 	runner.Time = time.Nanosecond
@@ -402,9 +404,9 @@ func TestImportOfAReplacedFile(t *testing.T) {
 	job := quietly[imports.Job](t, s, token, "/api/v1/imports", `{"kind":"customers"}`, imports.Rows())
 	store := s.Runtime.Files.(*files.Folder)
 	store.Received = nil
-	apptest.Upload(t, *job.Upload, []byte("email,name\none@metro.example,One\n"))
+	testkit.Upload(t, http.DefaultClient, *job.Upload, []byte("email,name\none@metro.example,One\n"))
 	runner, _ := asleep(s, &replacing{Files: store, then: func() {
-		apptest.Upload(t, *job.Upload, []byte("email,name\ntwo@metro.example,Two\n"))
+		testkit.Upload(t, http.DefaultClient, *job.Upload, []byte("email,name\ntwo@metro.example,Two\n"))
 	}})
 	runner.Time = time.Nanosecond
 	testkit.Must(t, runner.Run(t.Context()))

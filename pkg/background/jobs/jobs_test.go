@@ -21,6 +21,7 @@ import (
 	"svc/pkg/domain/person"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/edge/api"
+	"svc/pkg/local/script"
 	"svc/pkg/local/testkit"
 )
 
@@ -370,11 +371,7 @@ func TestEveryKind(t *testing.T) {
 	rider, driver := s.Rider(t, "metro", "anna"), s.Driver(t, "metro", "dan")
 	drive := s.Token(t, driver)
 	for range 3 {
-		id := ride(t, s, rider, "n")
-		for _, step := range []string{"accept", "arrived", "start"} {
-			s.Post(t, drive, "/api/v1/me/trips/"+id+"/"+step, "").Must(t, 200)
-		}
-		s.Post(t, drive, "/api/v1/me/trips/"+id+"/complete", `{"finalFare": 12.30}`).Must(t, 200)
+		s.Ride(t, s.Token(t, rider), drive, script.Ride{Notes: "n", Fare: "12.30"})
 	}
 	s.Drain(t)
 	day := s.Clock.Now().UTC().AddDate(0, 0, -1).Format("2006-01-02")

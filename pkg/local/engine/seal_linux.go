@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"svc/pkg/local/tape"
 )
 
 const (
@@ -236,11 +238,6 @@ func (l *line) exchange(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		return nil, err
-	}
-	_ = res.Body.Close()
-	res.Body = io.NopCloser(bytes.NewReader(body))
-	return res, nil
+	_, err = tape.Body(&res.Body)
+	return res, err
 }

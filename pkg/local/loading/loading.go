@@ -1,6 +1,7 @@
 package loading
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -42,12 +43,7 @@ type Options struct {
 // without its stream. It fails if the folder is in use, a data file is broken,
 // or the engine does not start.
 func Open(ctx context.Context, o Options) (l *Loading, err error) {
-	if o.Data == "" {
-		o.Data = folder.Default
-	}
-	if o.Table == "" {
-		o.Table = schema.DefaultName
-	}
+	o.Data, o.Table = cmp.Or(o.Data, folder.Default), cmp.Or(o.Table, schema.DefaultName)
 	l = &Loading{Table: o.Table}
 	defer func() {
 		if err != nil {

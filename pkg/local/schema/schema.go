@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,9 +35,7 @@ const DefaultName = "svc"
 // an error. In an existing table it only switches on time to live and the stream,
 // as the options say.
 func EnsureTable(ctx context.Context, endpoint string, template []byte, o Options) (streamARN string, err error) {
-	if o.Name == "" {
-		o.Name = DefaultName
-	}
+	o.Name = cmp.Or(o.Name, DefaultName)
 	spec, err := tableOf(template)
 	if err != nil {
 		return "", err

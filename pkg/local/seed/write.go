@@ -154,17 +154,18 @@ func (r *run) business(n int) delivery.Business {
 }
 
 func (r *run) businesses(ctx context.Context, from, to int) error {
-	var items []table.Item
-	for n := from; n < to; n++ {
-		items = append(items, delivery.BusinessItem(r.t, r.business(n), r.tenant.WriteShards))
-	}
-	return r.load(ctx, items)
+	return loadEach(ctx, r, from, to, r.business, delivery.BusinessItem)
 }
 
 func (r *run) orders(ctx context.Context, from, to int) error {
+	return loadEach(ctx, r, from, to, r.order, delivery.OrderItem)
+}
+
+func loadEach[T any](ctx context.Context, r *run, from, to int, made func(int) T,
+	item func(table.Tenant, T, int) table.Item) error {
 	var items []table.Item
 	for n := from; n < to; n++ {
-		items = append(items, delivery.OrderItem(r.t, r.order(n), r.tenant.WriteShards))
+		items = append(items, item(r.t, made(n), r.tenant.WriteShards))
 	}
 	return r.load(ctx, items)
 }

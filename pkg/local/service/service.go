@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -93,15 +94,8 @@ const graceTime = 5 * time.Second
 // the start (a used port, a folder in use, a broken data file, a missing
 // program), Start returns a one-line error and stops everything it started.
 func Start(ctx context.Context, o Options) (s *Service, err error) {
-	if o.Data == "" {
-		o.Data = folder.Default
-	}
-	if o.Table == "" {
-		o.Table = schema.DefaultName
-	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.Data, o.Table = cmp.Or(o.Data, folder.Default), cmp.Or(o.Table, schema.DefaultName)
+	o.Log = cmp.Or(o.Log, slog.Default())
 	s = &Service{failed: make(chan error, 1)}
 	defer func() {
 		if err != nil {

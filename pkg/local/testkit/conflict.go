@@ -2,11 +2,12 @@ package testkit
 
 import (
 	"bytes"
-	"io"
 	"net/http"
 	"regexp"
 	"slices"
 	"strings"
+
+	"svc/pkg/local/tape"
 )
 
 // conflicts says which transactions of a wire meet a conflict. The local engines
@@ -35,11 +36,10 @@ func (w *Wire) conflict(r *http.Request) (*http.Response, error) {
 	if !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") {
 		return nil, nil
 	}
-	body, err := io.ReadAll(r.Body)
+	body, err := tape.Body(&r.Body)
 	if err != nil {
 		return nil, err
 	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c := w.conflicts

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"svc/pkg/data/table"
+	"svc/pkg/local/tape"
 )
 
 // Older are items as they were. A batch read is no snapshot: it may find one item as it was
@@ -64,17 +65,15 @@ func (o *Older) roundTrip(r *http.Request, next http.RoundTripper) (*http.Respon
 	if o == nil || !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".BatchGetItem") {
 		return next.RoundTrip(r)
 	}
-	asked, err := io.ReadAll(r.Body)
+	asked, err := tape.Body(&r.Body)
 	if err != nil {
 		return nil, err
 	}
-	r.Body = io.NopCloser(bytes.NewReader(asked))
 	res, err := next.RoundTrip(r)
 	if err != nil {
 		return nil, err
 	}
-	body, err := io.ReadAll(res.Body)
-	_ = res.Body.Close()
+	body, err := tape.Body(&res.Body)
 	if err == nil && res.StatusCode == http.StatusOK {
 		body, err = o.tear(asked, body)
 	}

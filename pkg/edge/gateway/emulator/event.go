@@ -19,9 +19,9 @@ const (
 	apiID     = "local"
 )
 
-// newEvent returns the payload 2.0 event of a request, as an HTTP API on its
+// Event returns the payload 2.0 event of a request, as an HTTP API on its
 // $default stage builds it: the path decoded, the query as sent.
-func newEvent(
+func Event(
 	r *http.Request, body []byte, route Route, parameters map[string]string, id string, now time.Time,
 ) events.APIGatewayV2HTTPRequest {
 	ip := peer(r)

@@ -114,7 +114,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "Bad Request")
 		return
 	}
-	event, err := json.Marshal(newEvent(r, body, route, parameters, id, g.Now()))
+	event, err := json.Marshal(Event(r, body, route, parameters, id, g.Now()))
 	if err == nil {
 		var a *response
 		if a, err = g.invoke(r.Context(), route.Function, id, event); err == nil {
