@@ -257,35 +257,6 @@ func itemTypes(t *testing.T) map[string]string {
 // list.
 var derived = map[string]bool{"suffix": true, "rank": true, "text": true}
 
-// neverReplaced lists the types of items that no put of the service replaces,
-// each with the reason.
-var neverReplaced = map[string]string{
-	"log": "an entry of a log", "posting": "an entry of a log",
-	"event":       "written once, kept for 30 days",
-	"redelivery":  "written once, kept for a day",
-	"robots":      "written by the demo and svc tenant create",
-	"estimate":    "written once, valid for five minutes",
-	"job":         "lists an unfinished job; deleted when it ends",
-	"importFault": "what is wrong with a row of a file",
-	"imported":    "leads to one person for good",
-	"comment":     "comments are not edited",
-	"vote":        "a vote is created or deleted",
-	"idempotency": "the answer to one request",
-	"link":        "used once, then deleted",
-	"code":        "used once, then updated",
-	"token":       "only its revocation is updated",
-	"grant":       "only its epoch is updated",
-	"state":       "only updated", "flags": "only updated", "counter": "only updated",
-	"assertion": "a jti is used once; one that is over may be replaced, whatever it holds",
-	"deleted":   "an entry of a list, like that of a log",
-	"opentrip":  "written once, then deleted",
-	"due":       "written once, then carried out and deleted",
-	"trust":     "a company trusts a client by svc; its own test replaces it",
-	"device":    "a new one replaces the cookie, not the item",
-	"caller":    "leads to those with a number; only booking again after a change replaces it",
-	"slug":      "names its owner for good", "domain": "names its owner; deleted with the name",
-}
-
 // TestUnknownSurvivesEveryWrite: while the end-to-end suite and the operators'
 // commands run, every stored item has an attribute, a member and a v of a newer
 // build. Every put that replaces an item keeps them, and no update touches
@@ -323,12 +294,13 @@ func TestUnknownSurvivesEveryWrite(t *testing.T) {
 		t.Errorf("a newer build's data is lost: %s", what)
 	}
 	storedFormats(t, n.formats)
+	declared := itemKinds(t)
 	for kind, file := range itemTypes(t) {
-		switch reason := neverReplaced[kind]; {
+		switch reason := declared[kind].Once; {
 		case derived[kind], kind == "delivery": // whether a second attempt replaces a delivery depends on the time
 		case !n.replaced[kind] && reason == "":
-			t.Errorf("nothing in this test replaces an item of type %s, which %s writes: add its change to operate, or its "+
-				"reason to neverReplaced", kind, file)
+			t.Errorf("nothing in this test replaces an item of type %s, which %s writes: add its change to operate, or "+
+				"Once to its table.Kind, with the reason", kind, file)
 		case n.replaced[kind] && reason != "":
 			t.Errorf("a %s is replaced", kind)
 		}

@@ -103,6 +103,9 @@ func (c consents) add(ctx context.Context, a *authorization) (func(*table.Tx), e
 	return c.put(ctx, a, a.wanted())
 }
 
+var _ = table.Kind{Type: "consent", Personal: "e-mail address, applications, sign-ups not finished",
+	Erasure: "deletes"}
+
 func (c consents) put(ctx context.Context, a *authorization, given []string) (func(*table.Tx), error) {
 	t := c.db.Tenant(a.tenant.ID)
 	key := consentKey(t, a.client.ID, a.session.Actor)

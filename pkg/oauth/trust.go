@@ -130,6 +130,9 @@ func (s *Server) TrustClientEverywhere(ctx context.Context, id string, trusted b
 	return s.setTrust(ctx, s.clients.Handle(), s.clients.TrustKey(id), id, trusted, func(*table.Tx, string, any) {})
 }
 
+var _ = table.Kind{Type: "trust", Personal: "nothing",
+	Once: "a company trusts a client by svc; its own test replaces it"}
+
 // setTrust stores at the key that the client of the id is trusted as it is
 // registered now, or deletes that. log adds to the same transaction.
 func (s *Server) setTrust(ctx context.Context, h table.Handle, key table.Key, id string, trusted bool,

@@ -62,6 +62,9 @@ func LinkHints(audience authz.Audience, slug string) url.Values {
 	return hints
 }
 
+var _ = table.Kind{Type: "link", Personal: "e-mail address, applications, sign-ups not finished", Erasure: "deletes",
+	Once: "used once, then deleted"}
+
 // AddLink adds a link to the transaction. It returns its path and query with the
 // hints, which are a credential: never log them. The link is valid once, until it
 // expires.

@@ -66,6 +66,8 @@ func (k *Keys) records(ctx context.Context) ([]record, table.Item, error) {
 	return sorted(out), control, nil
 }
 
+var _ = table.Kind{Type: "key", Personal: "nothing"}
+
 func (k *Keys) item(r record) table.Item {
 	it := table.Item{Key: k.key(r.KID), Type: "key", Version: max(r.version, 1), Doc: r, Preserve: r.unknown}
 	if r.RevokedAt != nil {

@@ -41,6 +41,8 @@ func readRetained(ctx context.Context, t table.Tenant) (retained, error) {
 	return s, err
 }
 
+var _ = table.Kind{Type: "retention", Personal: "nothing"}
+
 func (s retained) put(tx *table.Tx, t table.Tenant) {
 	it := table.Item{Key: retainedKey(t), Type: "retention", Version: max(s.version, 1), Doc: s, Preserve: s.preserve}
 	if s.version > 0 {

@@ -32,6 +32,9 @@ type Entry struct {
 	After   json.RawMessage `json:"after"`   // null for a removal
 }
 
+var _ = table.Kind{Type: "audit", Personal: "values before and after a change",
+	Erasure: "removes the values; who, what and when stay"}
+
 // Append adds an entry to the tenant's log in the caller's transaction. It
 // marshals before and after with encoding/json. Neither may contain a secret;
 // nil becomes null.

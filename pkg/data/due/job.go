@@ -12,6 +12,8 @@ func JobKey(p table.Platform, t table.Tenant, id string) table.Key {
 	return p.Key(t.ID()+"#"+id, Jobs)
 }
 
+var _ = table.Kind{Type: "job", Personal: "nothing", Once: "lists an unfinished job; deleted when it ends"}
+
 // BeginJob adds a job to the list. The row must not exist.
 func BeginJob(tx *table.Tx, p table.Platform, t table.Tenant, id string) {
 	tx.Create(table.Item{Key: JobKey(p, t, id), Type: "job"}).Else(table.ErrConflict)

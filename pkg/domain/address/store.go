@@ -199,6 +199,8 @@ func find(items []table.Item, id string, now time.Time) (table.Item, Address, er
 	return table.Item{}, Address{}, fault.NotFound()
 }
 
+var _ = table.Kind{Type: "address", Personal: "saved addresses, places, cards", Erasure: "deletes"}
+
 // Item returns the stored form of an address.
 func Item(t table.Tenant, rider string, a Address) table.Item {
 	return table.Item{Key: Key(t, rider, string(a.Lat), string(a.Lng)), Type: "address", Version: 1,

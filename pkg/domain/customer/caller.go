@@ -40,6 +40,9 @@ func Only(row table.Item) string {
 	return ""
 }
 
+var _ = table.Kind{Type: "caller", Personal: "hash of a phone number, whose it is", Erasure: "removes",
+	Once: "leads to those with a number; only booking again after a change replaces it"}
+
 // Claim makes the customer the only one of the row that was read. If the row has
 // changed since, the transaction fails with changed.
 func Claim(tx *table.Tx, row table.Item, id string, changed error) {

@@ -58,6 +58,8 @@ func BusinessItem(t table.Tenant, b Business, writeShards int) table.Item {
 	return businessItem(t, b, shard(b.ID, writeShards))
 }
 
+var _ = table.Kind{Type: "business", Personal: "nothing"}
+
 func businessItem(t table.Tenant, b Business, shard string) table.Item {
 	it := table.Item{Key: BusinessKey(t, b.ID), Type: "business", Version: 1, Doc: b, R: byName(b.Name) + "#" + b.ID,
 		Attrs: map[string]any{"deliveryFee": cmp.Or(b.DeliveryFee, "0")}}

@@ -45,6 +45,8 @@ const menuPrefix = "MENU#"
 // none.
 func MenuItemFromItem(it table.Item) (MenuItem, error) { return table.DecodeDoc[MenuItem](it) }
 
+var _ = table.Kind{Type: "menuitem", Personal: "nothing"}
+
 func menuItem(t table.Tenant, businessID string, m MenuItem) table.Item {
 	m.Currency = ""
 	return table.Item{Key: MenuItemKey(t, businessID, m.ID), Type: "menuitem", Version: 1, Doc: m}

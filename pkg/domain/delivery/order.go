@@ -89,6 +89,8 @@ func OrderItem(t table.Tenant, o Order, writeShards int) table.Item {
 	return orderItem(t, o, shard(o.ID, writeShards))
 }
 
+var _ = table.Kind{Type: "order", Personal: "address of the delivery", Erasure: "removes"}
+
 func orderItem(t table.Tenant, o Order, shard string) table.Item {
 	return table.Item{Key: OrderKey(t, o.ID), Type: "order", Version: 1, Doc: o, R: o.CreatedAt + "#" + o.ID,
 		G: [4]string{t.Partition("ORDERS", shard), t.Partition("ORDERS", o.Status, shard),

@@ -82,6 +82,8 @@ func (o TripOffer) end(tx *table.Tx, was table.Item, now time.Time, otherwise er
 	tx.Put(it).If("written = ?", was.Text("written")).Else(otherwise)
 }
 
+var _ = table.Kind{Type: "offer", Personal: "of a driver", Erasure: "deletes"}
+
 // item returns the stored form, without the time until which the offer stands.
 // Attribute written is different after each write.
 func (o TripOffer) item(was table.Item) table.Item {
@@ -115,6 +117,9 @@ const openTrips = "OPENTRIPS"
 
 // OpenKey returns the key of a trip's entry in the list of open trips.
 func OpenKey(t table.Tenant, tripID string) table.Key { return t.Key("OPENTRIP", "TRIP", tripID) }
+
+var _ = table.Kind{Type: "opentrip", Personal: "addresses of a ride that waits", Erasure: "deletes",
+	Once: "written once, then deleted"}
 
 // OpenItem returns the entry of an open trip.
 func OpenItem(t table.Tenant, tr trip.Trip) table.Item {

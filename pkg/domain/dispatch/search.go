@@ -27,6 +27,8 @@ func SearchFromItem(it table.Item) (Search, error) {
 	return table.DecodeDoc[Search](it)
 }
 
+var _ = table.Kind{Type: "dispatch", Personal: "nothing"}
+
 // Put writes the state on the condition that it has not changed since it was read.
 // Else the transaction fails with otherwise.
 func (s Search) Put(tx *table.Tx, was table.Item, otherwise error) {

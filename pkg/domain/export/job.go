@@ -73,6 +73,9 @@ func All(t table.Tenant) string { return t.Partition("EXPORTS") }
 func own(t table.Tenant, actor string) string { return t.Partition("EXPORTS", actor) }
 func open(t table.Tenant) string              { return t.Partition("EXPORTS") }
 
+var _ = table.Kind{Type: "export", Personal: "files that operators made",
+	Erasure: "deletes every file that may name a person"}
+
 // Item returns the stored form of a job.
 func (r Record) Item(t table.Tenant) table.Item {
 	created, _ := timestamp.Parse(r.CreatedAt) // written by this package

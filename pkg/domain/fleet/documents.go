@@ -71,6 +71,8 @@ func documentFromItem(it table.Item) (DriverDocument, error) {
 	return table.DecodeDoc[DriverDocument](it)
 }
 
+var _ = table.Kind{Type: "document", Personal: "of a driver", Erasure: "deletes"}
+
 func documentItem(t table.Tenant, driverID string, d DriverDocument) table.Item {
 	d.Expired = false
 	return table.Item{Key: Key(t, driverID, d.ID), Type: "document", Version: 1, Doc: d}

@@ -97,6 +97,9 @@ func All(t table.Tenant) string { return t.Partition("IMPORTS") }
 
 func open(t table.Tenant) string { return t.Partition("IMPORTS") }
 
+var _ = table.Kind{Type: "import", Personal: "files that operators brought, faults of their rows",
+	Erasure: "deletes the files; faults name nobody"}
+
 // Item returns the stored form of a job.
 func (r Record) Item(t table.Tenant) table.Item {
 	it := table.Item{Key: Key(t, r.ID), Type: "import", Version: r.Version, G: [4]string{own(t, r.By.Actor)},
@@ -156,6 +159,9 @@ type stored struct {
 	From int64 `json:"from"`
 	To   int64 `json:"to"`
 }
+
+var _ = table.Kind{Type: "importFault", Personal: "files that operators brought, faults of their rows",
+	Erasure: "deletes the files; faults name nobody", Once: "what is wrong with a row of a file"}
 
 // FaultItem returns the stored form of a fault.
 func (r Record) FaultItem(t table.Tenant, row Row, f Fault) table.Item {

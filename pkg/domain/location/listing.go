@@ -39,6 +39,8 @@ type listing struct {
 // ListingKey returns the key of a driver's entry.
 func ListingKey(t table.Tenant, id string) table.Key { return t.Key(drivers, "DRIVER", id) }
 
+var _ = table.Kind{Type: "cell", Personal: "of a driver", Erasure: "deletes"}
+
 // item returns the stored form of the entry, which replaces the one that was read.
 // A driver who is not listed has an entry without a place.
 func (l listing) item(t table.Tenant, id string, was table.Item, now time.Time) table.Item {

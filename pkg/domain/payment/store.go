@@ -214,6 +214,8 @@ func Set(
 		}}.Run(ctx)
 }
 
+var _ = table.Kind{Type: "payments", Personal: "nothing"}
+
 // lock makes the transaction fail with table.ErrConflict if a different
 // transaction added a method or changed the default after have was read.
 func (have held) lock(tx *table.Tx, t table.Tenant, rider string) {
@@ -240,6 +242,8 @@ func (have held) clearDefault(tx *table.Tx, except string) {
 	})
 	others.setDefault(tx, "")
 }
+
+var _ = table.Kind{Type: "payment", Personal: "saved addresses, places, cards", Erasure: "deletes"}
 
 // Item returns the stored form of a payment method.
 func Item(t table.Tenant, rider string, m Method) table.Item {

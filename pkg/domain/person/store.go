@@ -39,6 +39,8 @@ func EmailKey(p table.Platform, address string) table.Key {
 // ordered by person id.
 func MembersPartition(t table.Tenant) string { return t.Partition("MEMBERS") }
 
+var _ = table.Kind{Type: "email", Personal: "nothing"}
+
 // Create adds a person without memberships. It generates ID if it is empty, and
 // sets Tenants and CreatedAt. hash is the password hash, "" if no password is
 // set yet. It returns ErrTaken if another person has the mail address.
@@ -185,6 +187,8 @@ func (s Store) change(ctx context.Context, id string, fn func(context.Context, *
 		return tx.Commit(ctx)
 	})
 }
+
+var _ = table.Kind{Type: "person", Personal: "nothing"}
 
 func record(p table.Platform, n Person) table.Item {
 	return table.Item{Key: Key(p, n.ID), Type: "person", Version: 1, Attrs: map[string]any{"disabled": n.Disabled}, Doc: n}

@@ -96,6 +96,8 @@ func Journal(t table.Tenant) string { return t.Partition("ERASURES") }
 // data.
 func ExportsOf(t table.Tenant, id string) string { return t.Partition("PRIVACY", "OF", id) }
 
+var _ = table.Kind{Type: "privacy", Personal: "the file of an earlier copy", Erasure: "deletes request and file"}
+
 // Item returns the stored form of a request.
 func (r Record) Item(t table.Tenant) table.Item {
 	it := table.Item{Key: Key(t, r.ID), Type: "privacy", Version: r.Version, Doc: r, Preserve: r.Preserve, R: r.ID}

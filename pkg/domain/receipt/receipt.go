@@ -49,6 +49,8 @@ func earlierKey(t table.Tenant, trip string, version int) table.Key {
 	return t.Key(fmt.Sprintf("%s%06d", earlier, version), "TRIP", trip)
 }
 
+var _ = table.Kind{Type: "receipt", Personal: "reason of a correction", Erasure: "removes the reason; amounts stay"}
+
 // Item returns the stored form of the newest version of a receipt.
 func Item(t table.Tenant, r Receipt) table.Item {
 	return table.Item{Key: Key(t, r.TripID), Type: "receipt", Version: 1, Attrs: map[string]any{refunded: nil}, Doc: r}

@@ -62,6 +62,8 @@ const (
 var ErrLive = fault.InvalidState("This company is not a sandbox. Only a sandbox has robots; create one with " +
 	"svc tenant create SLUG --sandbox.")
 
+var _ = table.Kind{Type: "robots", Personal: "nothing", Once: "written by the demo and svc tenant create"}
+
 // Fill adds robots to a sandbox, so many drivers and as many riders, around the
 // place. Done again, it completes an interrupted call. Errors: ErrLive.
 func Fill(ctx context.Context, db *table.DB, by audit.By, n tenant.Tenant, robots int, lat, lng json.Number) error {

@@ -57,6 +57,8 @@ func ServiceFromItem(it table.Item) (Service, error) {
 	return Service{ServiceType: kind, CommissionRate: it.Number("commissionRate")}, err
 }
 
+var _ = table.Kind{Type: "service", Personal: "nothing"}
+
 // ServiceItem returns the stored form of a service type.
 func ServiceItem(t table.Tenant, s Service) table.Item {
 	return table.Item{Key: ServiceKey(t, s.ID), Type: "service", Version: 1, Doc: s.ServiceType,

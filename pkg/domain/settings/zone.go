@@ -39,6 +39,8 @@ func ZoneFromItem(it table.Item) (Zone, error) {
 	return Zone{s.ID, s.Name, s.Active, s.Priority, append(s.Area, s.MoreParts...)}, err
 }
 
+var _ = table.Kind{Type: "zone", Personal: "nothing"}
+
 // ZoneItem returns the stored form of a zone.
 func ZoneItem(t table.Tenant, z Zone) table.Item {
 	return table.Item{Key: ZoneKey(t, z.ID), Type: "zone", Version: 1,

@@ -126,6 +126,9 @@ func (d document) last() string {
 	return d.RequestedAt
 }
 
+var _ = table.Kind{Type: "trip", Personal: "addresses, coordinates, notes, reasons",
+	Erasure: "removes the words; coordinates keep two decimals"}
+
 // Item returns the stored form of the trip. writeShards is the tenant's number
 // of write shards.
 func (t Trip) Item(tenant table.Tenant, writeShards int) table.Item {
@@ -176,6 +179,9 @@ func FromItem(it table.Item) (Trip, error) {
 	}
 	return Trip(d), nil
 }
+
+var _ = table.Kind{Type: "log", Personal: "addresses, coordinates, notes, reasons",
+	Erasure: "removes the words; coordinates keep two decimals", Once: "an entry of a log"}
 
 // LogItem returns the stored form of the log entry for a version of a trip. Few
 // entries are stored; see storedLog.

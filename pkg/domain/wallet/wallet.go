@@ -91,6 +91,8 @@ func Partition(t table.Tenant, side Side, n int) string {
 	return t.Partition("WALLETS", string(side), strconv.Itoa(n))
 }
 
+var _ = table.Kind{Type: "wallet", Personal: "name, an operator's words", Erasure: "removes; amounts stay"}
+
 // Item returns the stored form of a wallet.
 func (w Wallet) Item(t table.Tenant, writeShards int) table.Item {
 	var held any // absent for 0
@@ -102,6 +104,9 @@ func (w Wallet) Item(t table.Tenant, writeShards int) table.Item {
 		Attrs: map[string]any{"side": string(w.Side), "actor": w.Actor, "name": w.Name, "balance": money.Number(w.Balance),
 			"currency": w.Currency, "updatedAt": w.UpdatedAt, "held": held}}
 }
+
+var _ = table.Kind{Type: "posting", Personal: "name, an operator's words", Erasure: "removes; amounts stay",
+	Once: "an entry of a log"}
 
 // PostingItem returns the stored form of a posting.
 func PostingItem(t table.Tenant, side Side, actor string, e Entry) table.Item {

@@ -52,6 +52,8 @@ func WithdrawalsOf(t table.Tenant, driver string) (partition string, index int) 
 	return t.Partition("DRIVER", driver, "WITHDRAWALS"), withdrawalsOfDriver
 }
 
+var _ = table.Kind{Type: "withdrawal", Personal: "name, an operator's words", Erasure: "removes; amounts stay"}
+
 // WithdrawalItem returns the stored form of a withdrawal.
 func WithdrawalItem(t table.Tenant, w Withdrawal) table.Item {
 	own, _ := WithdrawalsOf(t, w.DriverID)

@@ -58,6 +58,8 @@ func DeliveryKey(t table.Tenant, endpoint, eventID string) table.Key {
 	return t.Key(deliveryPrefix+eventID, "WEBHOOK", endpoint)
 }
 
+var _ = table.Kind{Type: "delivery", Personal: "nothing"}
+
 // Item returns the stored form. A delivery is kept as long as its event.
 func (s Sent) Item(t table.Tenant, endpoint string, now time.Time) table.Item {
 	return table.Item{Key: DeliveryKey(t, endpoint, s.EventID), Type: "delivery", Doc: s, Expires: now.Add(event.Kept),
@@ -109,6 +111,8 @@ type Request struct {
 func RequestKey(t table.Tenant, endpoint, id string) table.Key {
 	return t.Key("REQUEST#"+id, "WEBHOOK", endpoint)
 }
+
+var _ = table.Kind{Type: "redelivery", Personal: "nothing", Once: "written once, kept for a day"}
 
 // Item returns the stored form of a request.
 func (r Request) Item(t table.Tenant, endpoint, id string, now time.Time) table.Item {

@@ -126,6 +126,9 @@ func FromItem(it table.Item) (b Book, err error) {
 	return b, err
 }
 
+var _ = table.Kind{Type: "webhooks", Personal: "e-mail address, applications, sign-ups not finished",
+	Erasure: "deletes"}
+
 // Item returns the stored form. A person's book expires with its last subscription.
 func (b Book) Item(t table.Tenant) table.Item {
 	it := table.Item{Key: cmp.Or(b.key, Key(t)), Type: "webhooks", Version: 1, Doc: b}

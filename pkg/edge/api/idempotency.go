@@ -82,6 +82,9 @@ func ForgetAnswer(tx *table.Tx, it table.Item) error {
 	return err
 }
 
+var _ = table.Kind{Type: "idempotency", Personal: "responses to requests with an `Idempotency-Key`",
+	Erasure: "deletes; an error replaces those to others", Once: "the answer to one request"}
+
 // keep adds the record of the response to the transaction. An expired record
 // that is not yet deleted counts as absent.
 func (x *exchange) keep(tx *table.Tx, status int, body []byte) {

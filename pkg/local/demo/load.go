@@ -38,6 +38,8 @@ type loader struct {
 	hash string
 }
 
+var _ = table.Kind{Type: "demo", Personal: "nothing"}
+
 // Load loads the demo into the table once; a marker records that it is loaded.
 // The next call completes an interrupted load. loaded is false if there was
 // nothing to do: the marker exists, or another tenant already has the slug of

@@ -177,6 +177,8 @@ func FromItem(it table.Item, now time.Time) (Client, error) {
 	return c, nil
 }
 
+var _ = table.Kind{Type: "client", Personal: "nothing"}
+
 // Item encodes a client's record.
 func (reg *Registry) Item(c Client) table.Item {
 	return table.Item{Key: reg.Key(c.ID), Type: "client", Version: max(c.version, 1), Expires: c.Expires,
@@ -222,6 +224,8 @@ func (reg *Registry) List(ctx context.Context, after string, limit int) (found [
 	}
 	return found, next, nil
 }
+
+var _ = table.Kind{Type: "state", Personal: "nothing", Once: "only updated"}
 
 // stateItems returns the copies of a new client's state. Every API request
 // reads one copy.

@@ -177,6 +177,9 @@ func (reg *Registry) Recognizes(c Client, by protocol.Credentials) bool {
 var errUsed = &protocol.Error{Status: http.StatusUnauthorized, Code: "invalid_client",
 	Description: "The client assertion was used before. Send a new one with another jti."}
 
+var _ = table.Kind{Type: "assertion", Personal: "nothing",
+	Once: "a jti is used once; one that is over may be replaced, whatever it holds"}
+
 // use records the assertion until it expires. A second use is rejected. Each
 // assertion has its own partition, so that no key is hot.
 func (reg *Registry) use(ctx context.Context, a signing.Assertion) error {

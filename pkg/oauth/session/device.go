@@ -101,6 +101,9 @@ func (s *Store) commitKnown(ctx context.Context, d Device, account, since string
 	return secret, err
 }
 
+var _ = table.Kind{Type: "device", Personal: "hashes of accounts that a browser knows", Erasure: "nothing",
+	Once: "a new one replaces the cookie, not the item"}
+
 // remember adds to the transaction that the account knows the browser. The
 // device gets a new secret, so a planted or copied cookie becomes useless. If
 // the record of d is gone, the transaction fails with errReplaced.

@@ -184,6 +184,9 @@ func (s *Store) End(ctx context.Context, w http.ResponseWriter, r *http.Request)
 	return nil
 }
 
+var _ = table.Kind{Type: "session", Personal: "e-mail address, applications, sign-ups not finished",
+	Erasure: "deletes"}
+
 func (s *Store) item(n *Session) table.Item {
 	it := table.Item{Key: s.key(n.secret), Type: "session", Doc: n, Expires: n.expires}
 	if n.TenantID != "" { // an erasure looks for the sessions of riders and drivers
