@@ -39,7 +39,7 @@ type consentDoc struct {
 }
 
 func consentKey(t table.Tenant, client, actor string) table.Key {
-	return t.Key("CONSENT", "CONSENT", client, actor)
+	return t.Key("CONSENT", client, actor, "CONSENT")
 }
 
 // consentsOf returns the partition of by-g1 with an actor's consents, by

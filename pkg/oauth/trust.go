@@ -24,7 +24,7 @@ type trust struct {
 // trustKey is the key of a consent that the company gave for its riders, drivers
 // and operators.
 func trustKey(t table.Tenant, client string) table.Key {
-	return t.Key("CONSENT", "CONSENT", client, "company")
+	return t.Key("CONSENT", client, "company", "CONSENT")
 }
 
 // The owners of a client that is not a third party's.

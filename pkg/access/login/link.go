@@ -34,7 +34,7 @@ type SignUp struct {
 
 // LinkKey returns the key of a link. p must be a handle for the kind LINK.
 func LinkKey(p table.Platform, secret string) table.Key {
-	return p.Key("LINK", "LINK", ids.Hash(secret))
+	return p.Key("LINK", ids.Hash(secret), "LINK")
 }
 
 // LinksOf returns the partition of by-g1 with an actor's links. p must be a handle

@@ -27,7 +27,7 @@ var ErrTaken = fault.InvalidState("Another account has this mail address.")
 
 // Key returns the key of an account's row. It folds the address.
 func Key(t table.Tenant, audience authz.Audience, address string) table.Key {
-	return t.Key("LOGIN", "LOGIN", string(audience), email.Fold(address))
+	return t.Key("LOGIN", string(audience), email.Fold(address), "LOGIN")
 }
 
 // Find reads the account of a mail address. It returns fault.NotFound if there

@@ -36,7 +36,7 @@ const (
 	rotation = "ROTATION" // sorts before every kid
 )
 
-func (k *Keys) key(kid string) table.Key { return k.p.Key(kid, "KEYS") }
+func (k *Keys) key(kid string) table.Key { return k.p.Key("KEYS", kid) }
 
 // records reads all stored keys, in the order in which they begin to sign, and
 // the item ROTATION, with one query. Every transaction of Rotate increments the

@@ -29,7 +29,7 @@ type retained struct {
 	preserve table.Unknown
 }
 
-func retainedKey(t table.Tenant) table.Key { return t.Key("RETENTION", "PRIVACY", "RETENTION") }
+func retainedKey(t table.Tenant) table.Key { return t.Key("PRIVACY", "RETENTION", "RETENTION") }
 
 func readRetained(ctx context.Context, t table.Tenant) (retained, error) {
 	it, err := t.Get(ctx, retainedKey(t))

@@ -40,7 +40,7 @@ var _ = table.Kind{Type: "audit", Personal: "values before and after a change",
 // nil becomes null.
 func Append(tx *table.Tx, t table.Tenant, by By, what, subject string, before, after any) {
 	at, id := timestamp.Format(by.At), ids.New(ids.Audit, by.At)
-	tx.Create(table.Item{Key: t.Key(at+"#"+id, "AUDIT"), Type: "audit", Doc: document{
+	tx.Create(table.Item{Key: t.Key("AUDIT", at+"#"+id), Type: "audit", Doc: document{
 		ID: id, At: at, Who: by.Who, Client: by.Client, Tool: by.Tool, What: what, Subject: subject,
 		Before: before, After: after}})
 }
@@ -63,7 +63,7 @@ type document struct {
 //
 // Access pattern: T#t#AUDIT backward, strongly consistent.
 func List(ctx context.Context, t table.Tenant, after string, limit int) (entries []Entry, next string, err error) {
-	page, err := t.Query(ctx, t.Key("", "AUDIT").PK, table.Query{Backward: true, After: after, Limit: limit,
+	page, err := t.Query(ctx, t.Key("AUDIT", "").PK, table.Query{Backward: true, After: after, Limit: limit,
 		Consistent: true})
 	if err != nil {
 		return nil, "", fmt.Errorf("audit log: %w", err)

@@ -120,7 +120,7 @@ func (b Book) Sweep(ctx context.Context, do func(context.Context, Task) error) e
 	return b.remember(ctx, state, now)
 }
 
-func (b Book) stateKey() table.Key { return b.handle().Key("SWEPT", "DUE", b.Name) }
+func (b Book) stateKey() table.Key { return b.handle().Key("DUE", b.Name, "SWEPT") }
 
 var _ = table.Kind{Type: "swept", Personal: "nothing"}
 

@@ -9,7 +9,7 @@ const Jobs = "JOBS"
 
 // JobKey returns the key of a tenant's job in the list.
 func JobKey(p table.Platform, t table.Tenant, id string) table.Key {
-	return p.Key(t.ID()+"#"+id, Jobs)
+	return p.Key(Jobs, t.ID()+"#"+id)
 }
 
 var _ = table.Kind{Type: "job", Personal: "nothing", Once: "lists an unfinished job; deleted when it ends"}

@@ -27,7 +27,7 @@ const forgottenAtOnce = 25
 // Key returns the key of the rider's address at the coordinates, which must be
 // in canonical form.
 func Key(t table.Tenant, rider, lat, lng string) table.Key {
-	return t.Key("ADDRESS#"+lat+","+lng, "CUSTOMER", rider, "ADDRESSES")
+	return t.Key("CUSTOMER", rider, "ADDRESSES", "ADDRESS#"+lat+","+lng)
 }
 
 // Partition returns the partition of by-g1 with a rider's addresses by last

@@ -28,7 +28,7 @@ const callerRow = "CALLER"
 // CallerKey returns the key of the row of a number (E.164, digits). It has a hash,
 // because a key of the table must not show who is in it.
 func CallerKey(t table.Tenant, number string) table.Key {
-	return t.Key(callerRow, callerRow, ids.Hash(t.ID()+"\x00"+number))
+	return t.Key(callerRow, ids.Hash(t.ID()+"\x00"+number), callerRow)
 }
 
 // Only returns the customer whom bookings by the row's number are for, "" if that is

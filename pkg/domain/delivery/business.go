@@ -42,7 +42,7 @@ type ManagedBusiness struct {
 func (b Business) Managed() ManagedBusiness { return ManagedBusiness{b, b.Active, b.DeliveryFee} }
 
 // BusinessKey returns the key of a business.
-func BusinessKey(t table.Tenant, id string) table.Key { return t.Key("BUSINESS", "BUSINESS", id) }
+func BusinessKey(t table.Tenant, id string) table.Key { return t.Key("BUSINESS", id, "BUSINESS") }
 
 // BusinessFromItem decodes a business from its item. It returns fault.NotFound
 // if there is none. The item stores DeliveryFee as an attribute, not in its document.

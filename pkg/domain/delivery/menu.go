@@ -36,7 +36,7 @@ type MenuItemEdit struct {
 
 // MenuItemKey returns the key of an item of a business's menu.
 func MenuItemKey(t table.Tenant, businessID, id string) table.Key {
-	return t.Key(menuPrefix+id, "BUSINESS", businessID)
+	return t.Key("BUSINESS", businessID, menuPrefix+id)
 }
 
 const menuPrefix = "MENU#"

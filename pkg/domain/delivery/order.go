@@ -71,7 +71,7 @@ func (o Order) shown() any {
 func (o Order) Over() bool { return o.Status == "DELIVERED" || o.Status == "CANCELLED" }
 
 // OrderKey returns the key of an order.
-func OrderKey(t table.Tenant, id string) table.Key { return t.Key("ORDER", "ORDER", id) }
+func OrderKey(t table.Tenant, id string) table.Key { return t.Key("ORDER", id, "ORDER") }
 
 // OrdersOf returns the partition of a rider's orders, and its index.
 func OrdersOf(t table.Tenant, customer string) (partition string, index int) {

@@ -95,7 +95,7 @@ func Key(t table.Tenant, rider, id string) (key table.Key, ok bool) {
 	if !ids.Valid(ids.Estimate, id) {
 		return table.Key{}, false
 	}
-	return t.Key("ESTIMATE#"+id[:len(id)-2], "ESTIMATES", rider), true
+	return t.Key("ESTIMATES", rider, "ESTIMATE#"+id[:len(id)-2]), true
 }
 
 // Partition returns the partition of a rider's estimates.

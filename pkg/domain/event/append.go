@@ -92,7 +92,7 @@ func Newest(ctx context.Context, t table.Tenant) ([]int64, error) {
 // SentKey returns the key of the item that says up to which number a shard's events
 // were passed to the sender of webhooks.
 func SentKey(t table.Tenant, shard int) table.Key {
-	return t.Key("SENT", "EVENTS", strconv.Itoa(shard), "SENT")
+	return t.Key("EVENTS", strconv.Itoa(shard), "SENT", "SENT")
 }
 
 // Sent is what was passed to the sender of webhooks of a shard.

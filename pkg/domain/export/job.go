@@ -63,7 +63,7 @@ const (
 )
 
 // Key returns the key of a job.
-func Key(t table.Tenant, id string) table.Key { return t.Key("EXPORT", "EXPORT", id) }
+func Key(t table.Tenant, id string) table.Key { return t.Key("EXPORT", id, "EXPORT") }
 
 // All returns the partition of by-g3 with the tenant's jobs.
 func All(t table.Tenant) string { return t.Partition("EXPORTS") }

@@ -18,26 +18,26 @@ var Kinds = []string{"POST", "POSTS"}
 var platform table.Platform
 
 // Key returns the key of a post.
-func Key(id string) table.Key { return platform.Key("POST", "POST", id) }
+func Key(id string) table.Key { return platform.Key("POST", id, "POST") }
 
-func bodyKey(id string) table.Key { return platform.Key("BODY", "POST", id) }
+func bodyKey(id string) table.Key { return platform.Key("POST", id, "BODY") }
 
 // slugKey returns the key of the row that maps a slug, in any letter case, to
 // its post. The slug is unique because Submit creates the row on the condition
 // that it does not exist.
 func slugKey(slug string) table.Key {
-	return platform.Key("SLUG", "POST", "SLUG", strings.ToLower(slug))
+	return platform.Key("POST", "SLUG", strings.ToLower(slug), "SLUG")
 }
 
 const commentPrefix = "COMMENT#"
 
 func commentKey(post, at, id string) table.Key {
-	return platform.Key(commentPrefix+at+"#"+id, "POST", post)
+	return platform.Key("POST", post, commentPrefix+at+"#"+id)
 }
 
 // VoteKey returns the key of a person's vote for a post. A person has one vote,
 // however many tenants the person is a member of.
-func VoteKey(post, person string) table.Key { return platform.Key(votePrefix+person, "POST", post) }
+func VoteKey(post, person string) table.Key { return platform.Key("POST", post, votePrefix+person) }
 
 const votePrefix = "VOTE#"
 

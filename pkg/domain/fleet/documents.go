@@ -57,7 +57,7 @@ type DriverDocumentEdit struct {
 
 // Key returns the key of a driver's document.
 func Key(t table.Tenant, driverID, id string) table.Key {
-	return t.Key("DOCUMENT#"+id, "DRIVER", driverID, "DOCUMENTS")
+	return t.Key("DRIVER", driverID, "DOCUMENTS", "DOCUMENT#"+id)
 }
 
 func needDocument(t table.Tenant, p api.Peek) []table.Key {

@@ -88,7 +88,7 @@ const (
 )
 
 // Key returns the key of a job.
-func Key(t table.Tenant, id string) table.Key { return t.Key("IMPORT", "IMPORT", id) }
+func Key(t table.Tenant, id string) table.Key { return t.Key("IMPORT", id, "IMPORT") }
 
 func own(t table.Tenant, actor string) string { return t.Partition("IMPORTS", actor) }
 

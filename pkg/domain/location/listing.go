@@ -37,7 +37,7 @@ type listing struct {
 }
 
 // ListingKey returns the key of a driver's entry.
-func ListingKey(t table.Tenant, id string) table.Key { return t.Key(drivers, "DRIVER", id) }
+func ListingKey(t table.Tenant, id string) table.Key { return t.Key("DRIVER", id, drivers) }
 
 var _ = table.Kind{Type: "cell", Personal: "of a driver", Erasure: "deletes"}
 

@@ -18,7 +18,7 @@ const Most = 20
 
 // Key returns the key of a rider's payment method.
 func Key(t table.Tenant, rider, id string) table.Key {
-	return t.Key("CARD#"+id, "CUSTOMER", rider, "PAYMENT")
+	return t.Key("CUSTOMER", rider, "PAYMENT", "CARD#"+id)
 }
 
 // List reads the rider's payment methods: the default first, then the newest
@@ -34,7 +34,7 @@ func List(ctx context.Context, t table.Tenant, rider string) ([]Method, error) {
 // rewrites. So two such transactions conflict, even if they write no other item
 // in common.
 func headKey(t table.Tenant, rider string) table.Key {
-	return t.Key("CARDS", "CUSTOMER", rider, "PAYMENT")
+	return t.Key("CUSTOMER", rider, "PAYMENT", "CARDS")
 }
 
 // held contains what was read of a rider: the payment methods in the order of

@@ -27,12 +27,12 @@ func (s Store) platform() table.Platform { return s.DB.Platform(Kinds...) }
 
 // Key returns the key of a person's record. p must be a handle for the kind
 // PERSON.
-func Key(p table.Platform, id string) table.Key { return p.Key("PERSON", "PERSON", id) }
+func Key(p table.Platform, id string) table.Key { return p.Key("PERSON", id, "PERSON") }
 
 // EmailKey returns the key of a person's sign-in row. p must be a handle for the
 // kind EMAIL. EmailKey folds the address.
 func EmailKey(p table.Platform, address string) table.Key {
-	return p.Key("EMAIL", "EMAIL", email.Fold(address))
+	return p.Key("EMAIL", email.Fold(address), "EMAIL")
 }
 
 // MembersPartition returns the partition of by-g1 with a tenant's memberships,

@@ -87,7 +87,7 @@ const (
 )
 
 // Key returns the key of a request.
-func Key(t table.Tenant, id string) table.Key { return t.Key("PRIVACY", "PRIVACY", id) }
+func Key(t table.Tenant, id string) table.Key { return t.Key("PRIVACY", id, "PRIVACY") }
 
 // Journal returns the partition of by-g1 with the tenant's erasures that have begun.
 func Journal(t table.Tenant) string { return t.Partition("ERASURES") }

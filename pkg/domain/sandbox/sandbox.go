@@ -37,7 +37,7 @@ type Roster struct {
 const Most = 50
 
 // Key returns the key of the roster.
-func Key(t table.Tenant) table.Key { return t.Key("ROBOTS", "SETTINGS") }
+func Key(t table.Tenant) table.Key { return t.Key("SETTINGS", "ROBOTS") }
 
 // FromItem decodes a roster. A tenant without one has no robots.
 func FromItem(it table.Item) (Roster, error) {

@@ -19,7 +19,7 @@ type Zone struct {
 }
 
 // ZoneKey returns the key of a zone.
-func ZoneKey(t table.Tenant, id string) table.Key { return t.Key("ZONE#"+id, "SETTINGS") }
+func ZoneKey(t table.Tenant, id string) table.Key { return t.Key("SETTINGS", "ZONE#"+id) }
 
 // storedZone is the stored form of a zone. An older build shows Area, the largest
 // polygon, and keeps MoreParts, the other polygons.

@@ -234,8 +234,8 @@ func ReadShards(ctx context.Context, t table.Tenant) (int, error) {
 	return max(1, int(it.Int("readShards"))), nil
 }
 
-func slugKey(p table.Platform, slug string) table.Key   { return p.Key("SLUG", "SLUG", slug) }
-func domainKey(p table.Platform, host string) table.Key { return p.Key("DOMAIN", "DOMAIN", host) }
+func slugKey(p table.Platform, slug string) table.Key   { return p.Key("SLUG", slug, "SLUG") }
+func domainKey(p table.Platform, host string) table.Key { return p.Key("DOMAIN", host, "DOMAIN") }
 
 var _ = table.Kind{Type: "domain", Personal: "nothing", Once: "names its owner; deleted with the name"}
 

@@ -25,13 +25,13 @@ const (
 )
 
 // Key returns the key of a trip's item.
-func Key(t table.Tenant, id string) table.Key { return t.Key("TRIP", "TRIP", id) }
+func Key(t table.Tenant, id string) table.Key { return t.Key("TRIP", id, "TRIP") }
 
 // LogKey returns the key of the stored log entry for a version of the trip.
 // Entries are ordered by version, not by clock.
 func LogKey(t table.Tenant, id string, version int64) table.Key {
 	digits := strconv.FormatInt(version, 10)
-	return t.Key(logPrefix+"000000"[:max(0, 6-len(digits))]+digits, "TRIP", id)
+	return t.Key("TRIP", id, logPrefix+"000000"[:max(0, 6-len(digits))]+digits)
 }
 
 const logPrefix = "LOG#"

@@ -76,13 +76,13 @@ type Wallet struct {
 
 // Key returns the key of an actor's wallet.
 func Key(t table.Tenant, side Side, actor string) table.Key {
-	return t.Key("WALLET", "WALLET", string(side), actor)
+	return t.Key("WALLET", string(side), actor, "WALLET")
 }
 
 // PostingKey returns the key of a posting. Postings are ordered by time, then
 // by id.
 func PostingKey(t table.Tenant, side Side, actor string, p Posting) table.Key {
-	return t.Key(postingPrefix+p.CreatedAt+"#"+p.ID, "WALLET", string(side), actor)
+	return t.Key("WALLET", string(side), actor, postingPrefix+p.CreatedAt+"#"+p.ID)
 }
 
 // Partition returns shard n of by-g1 with the wallets of a side, highest

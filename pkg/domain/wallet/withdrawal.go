@@ -45,7 +45,7 @@ const (
 )
 
 // WithdrawalKey returns the key of a withdrawal.
-func WithdrawalKey(t table.Tenant, id string) table.Key { return t.Key("WITHDRAWAL", "WITHDRAWAL", id) }
+func WithdrawalKey(t table.Tenant, id string) table.Key { return t.Key("WITHDRAWAL", id, "WITHDRAWAL") }
 
 // WithdrawalsOf returns the partition of a driver's withdrawals and its index.
 func WithdrawalsOf(t table.Tenant, driver string) (partition string, index int) {

@@ -104,7 +104,7 @@ func BookKey(t table.Tenant, person string) table.Key {
 	if person == "" {
 		return Key(t)
 	}
-	return t.Key("WEBHOOKS", "WEBHOOK", person)
+	return t.Key("WEBHOOK", person, "WEBHOOKS")
 }
 
 // PersonOf returns the rider or driver to whom a book with the key belongs, "" for the

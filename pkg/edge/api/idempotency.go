@@ -66,7 +66,7 @@ func (x *exchange) earlierKey() table.Key {
 	if strings.Contains(name, "#") {
 		name = "sha256:" + ids.Hash(name)
 	}
-	return x.caller.Tenant.Key("IDEMPOTENCY", "IDEMPOTENCY", x.caller.Actor.Subject, name)
+	return x.caller.Tenant.Key("IDEMPOTENCY", x.caller.Actor.Subject, name, "IDEMPOTENCY")
 }
 
 // ForgetAnswer removes a stored response that tells of a person. A repeated request

@@ -86,7 +86,7 @@ func marker(t table.Tenant) table.Key { return t.Key("DEMO", "DEMO") }
 
 // sandboxMarker is the key of the item that says that the sandbox was loaded. Somebody
 // may have deleted it since.
-func sandboxMarker(t table.Tenant) table.Key { return t.Key("SANDBOX", "DEMO") }
+func sandboxMarker(t table.Tenant) table.Key { return t.Key("DEMO", "SANDBOX") }
 
 // addSandbox adds the sandbox to a demo that was loaded before there was one.
 func (l *loader) addSandbox(ctx context.Context, first table.Tenant) error {

@@ -131,10 +131,10 @@ func NewRegistry(db *table.DB, o Options) *Registry {
 }
 
 // Key is the key of a client's record.
-func (reg *Registry) Key(id string) table.Key { return reg.p.Key("CLIENT", "CLIENT", id) }
+func (reg *Registry) Key(id string) table.Key { return reg.p.Key("CLIENT", id, "CLIENT") }
 
 // TrustKey is the key of the platform's trust in a client.
-func (reg *Registry) TrustKey(id string) table.Key { return reg.p.Key("TRUST", "CLIENT", id) }
+func (reg *Registry) TrustKey(id string) table.Key { return reg.p.Key("CLIENT", id, "TRUST") }
 
 // Handle returns the handle for the keys of all clients.
 func (reg *Registry) Handle() table.Handle { return reg.p.Handle }

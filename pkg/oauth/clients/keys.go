@@ -183,7 +183,7 @@ var _ = table.Kind{Type: "assertion", Personal: "nothing",
 // use records the assertion until it expires. A second use is rejected. Each
 // assertion has its own partition, so that no key is hot.
 func (reg *Registry) use(ctx context.Context, a signing.Assertion) error {
-	used := table.Item{Key: reg.p.Key("ASSERTION", "CLIENT", "ASSERTION", ids.Hash(a.Client+" "+a.ID)), Type: "assertion",
+	used := table.Item{Key: reg.p.Key("CLIENT", "ASSERTION", ids.Hash(a.Client+" "+a.ID), "ASSERTION"), Type: "assertion",
 		Expires: a.Expires}
 	err := table.Retry(ctx, func(ctx context.Context) error {
 		tx := reg.p.Write()

@@ -51,7 +51,7 @@ func (d Device) CounterKey(account string) string {
 }
 
 func (s *Store) deviceKey(secret string) table.Key {
-	return s.p.Key("DEVICE", "SESSION", ids.Hash(secret))
+	return s.p.Key("SESSION", ids.Hash(secret), "DEVICE")
 }
 
 // Device returns the device of the request's cookie, or the zero Device if

@@ -64,7 +64,7 @@ func NewStore(db *table.DB, cookies Cookies, now func() time.Time) *Store {
 }
 
 func (s *Store) key(secret string) table.Key {
-	return s.p.Key("SESSION", "SESSION", ids.Hash(secret))
+	return s.p.Key("SESSION", ids.Hash(secret), "SESSION")
 }
 
 // Hash returns the stored form of the session's secret. Codes use it to

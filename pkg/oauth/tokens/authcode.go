@@ -38,7 +38,7 @@ type AuthorizationCode struct {
 	Agents string `json:"agents,omitempty"`
 }
 
-func (s *Issuer) codeKey(code string) table.Key { return s.p.Key("CODE", "CODE", ids.Hash(code)) }
+func (s *Issuer) codeKey(code string) table.Key { return s.p.Key("CODE", ids.Hash(code), "CODE") }
 
 // ErrRedeemed means that a code was issued before, and was redeemed or expired.
 var ErrRedeemed = errors.New("the authorization code was issued before")
