@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"svc/pkg/local/testkit"
@@ -34,11 +35,12 @@ func TestPageOfEndpointsWorks(t *testing.T) {
 	// vet and the tests need a folder that exists.
 	binary := filepath.Join(t.TempDir(), "vehicle.test")
 	build := exec.Command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", binary, "./pkg/domain/vehicle")
-	run := exec.Command(binary)
+	run := exec.Command(binary, "-test.v")
 	build.Dir, run.Dir = root, filepath.Join(root, "pkg/domain")
-	for _, command := range []*exec.Cmd{build, run} {
-		if out, err := command.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %v\n%s", command, err, out)
-		}
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if out, err := run.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS") {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
