@@ -115,12 +115,13 @@ sweep: bin/engine ## sweep 10,000 tenants for lost trips, for some minutes (TENA
 
 .PHONY: golden
 golden: bin/engine ## write the golden files again from what the code does now
-	@# The documents come last, because their examples are the responses to the events. A step that fails does not keep
-	@# the next one from saying what is missing too.
+	@# The documents come after the events, because their examples are the responses to them, and before the end-to-end
+	@# suite, which calls what the document has. A step that fails does not keep the next one from saying what is missing
+	@# too.
 	@failed=0; set -x; \
 	go test -count=1 -run 'TestEvents|TestReplay' ./pkg/edge/gateway ./pkg/app/replay -update || failed=1; \
-	go test -count=1 -run 'TestUnknownSurvivesEveryWrite' ./pkg/app -update || failed=1; \
 	go test -count=1 -run 'TestGoldenDocuments|TestFloorPicture' ./pkg/app/repository -update || failed=1; \
+	go test -count=1 -run 'TestUnknownSurvivesEveryWrite' ./pkg/app -update || failed=1; \
 	go test -count=1 -run TestReferenceOfCommands ./cmd/svc -update || failed=1; \
 	exit $$failed
 

@@ -136,9 +136,9 @@ func TestKeyedRetryAcrossAnUpgrade(t *testing.T) {
 				}
 				tx := tn.Write()
 				if name == "canonical, of version 1.1.0" {
-					earlier.Key = tn.Key("IDEMPOTENCY", "IDEMPOTENCY", actor.ID, chosen)
+					earlier.Key = tn.Key("IDEMPOTENCY", actor.ID, chosen, "IDEMPOTENCY")
 					if strings.Contains(chosen, "#") {
-						earlier.Key = tn.Key("IDEMPOTENCY", "IDEMPOTENCY", actor.ID, "sha256:"+ids.Hash(chosen))
+						earlier.Key = tn.Key("IDEMPOTENCY", actor.ID, "sha256:"+ids.Hash(chosen), "IDEMPOTENCY")
 					}
 					tx.Delete(now)
 				}

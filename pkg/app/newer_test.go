@@ -6,16 +6,11 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io"
-	"io/fs"
 	"log/slog"
 	"maps"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -218,77 +213,9 @@ func (n *newerBuild) rewrite(operation string, in map[string]any) (map[string]bo
 	return n.sent, nil
 }
 
-// itemTypes returns the types of items in the source: the literals Type in a
-// composite literal of an Item.
-func itemTypes(t *testing.T) map[string]string {
-	t.Helper()
-	out := map[string]string{}
-	testkit.Must(t, filepath.WalkDir("..", func(file string, _ fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") ||
-			strings.HasPrefix(file, "../local") || strings.Contains(file, "apitest") {
-			return err
-		}
-		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-		if err != nil {
-			return err
-		}
-		ast.Inspect(tree, func(node ast.Node) bool {
-			literal, ok := node.(*ast.CompositeLit)
-			if !ok {
-				return true
-			}
-			of, ok := literal.Type.(*ast.SelectorExpr)
-			if !ok || of.Sel.Name != "Item" {
-				return true
-			}
-			for _, field := range literal.Elts {
-				pair, ok := field.(*ast.KeyValueExpr)
-				if !ok || fmt.Sprint(pair.Key) != "Type" {
-					continue
-				}
-				if name, ok := pair.Value.(*ast.BasicLit); ok {
-					out[strings.Trim(name.Value, `"`)] = file
-				}
-			}
-			return true
-		})
-		return nil
-	}))
-	return out
-}
-
 // derived lists the types of rows that are recomputed from the items that they
 // list.
 var derived = map[string]bool{"suffix": true, "rank": true, "text": true}
-
-// neverReplaced lists the types of items that no put of the service replaces,
-// each with the reason.
-var neverReplaced = map[string]string{
-	"log": "an entry of a log", "posting": "an entry of a log",
-	"event":       "written once, kept for 30 days",
-	"redelivery":  "written once, kept for a day",
-	"robots":      "written by the demo and svc tenant create",
-	"estimate":    "written once, valid for five minutes",
-	"job":         "lists an unfinished job; deleted when it ends",
-	"importFault": "what is wrong with a row of a file",
-	"imported":    "leads to one person for good",
-	"comment":     "comments are not edited",
-	"vote":        "a vote is created or deleted",
-	"idempotency": "the answer to one request",
-	"link":        "used once, then deleted",
-	"code":        "used once, then updated",
-	"token":       "only its revocation is updated",
-	"grant":       "only its epoch is updated",
-	"state":       "only updated", "flags": "only updated", "counter": "only updated",
-	"assertion": "a jti is used once; one that is over may be replaced, whatever it holds",
-	"deleted":   "an entry of a list, like that of a log",
-	"opentrip":  "written once, then deleted",
-	"due":       "written once, then carried out and deleted",
-	"trust":     "a company trusts a client by svc; its own test replaces it",
-	"device":    "a new one replaces the cookie, not the item",
-	"caller":    "leads to those with a number; only booking again after a change replaces it",
-	"slug":      "names its owner for good", "domain": "names its owner; deleted with the name",
-}
 
 // TestUnknownSurvivesEveryWrite: while the end-to-end suite and the operators'
 // commands run, every stored item has an attribute, a member and a v of a newer
@@ -327,12 +254,13 @@ func TestUnknownSurvivesEveryWrite(t *testing.T) {
 		t.Errorf("a newer build's data is lost: %s", what)
 	}
 	storedFormats(t, n.formats)
-	for kind, file := range itemTypes(t) {
-		switch reason := neverReplaced[kind]; {
+	declared := apptest.ItemKinds(t, "..")
+	for kind, file := range apptest.ItemTypes(t, "..") {
+		switch reason := declared[kind].Once; {
 		case derived[kind], kind == "delivery": // whether a second attempt replaces a delivery depends on the time
 		case !n.replaced[kind] && reason == "":
-			t.Errorf("nothing in this test replaces an item of type %s, which %s writes: add its change to operate, or its "+
-				"reason to neverReplaced", kind, file)
+			t.Errorf("nothing in this test replaces an item of type %s, which %s writes: add its change to operate, or "+
+				"Once to its table.Kind, with the reason", kind, file)
 		case n.replaced[kind] && reason != "":
 			t.Errorf("a %s is replaced", kind)
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"svc/pkg/app/apptest"
 	"svc/pkg/base/ids"
 	"svc/pkg/edge/api"
+	"svc/pkg/local/testkit"
 )
 
 // estate has a resource of every kind that a path or a body can name, of one company.
@@ -39,11 +41,49 @@ func (e estate) own(text string) string {
 	return identifier.ReplaceAllStringFunc(text, func(id string) string { return cmp.Or(e.ids[kindOf(id)], id) })
 }
 
-// kinds of the identifiers in paths: of {id} by the resource, else by the parameter.
-var kinds = map[string]string{"trips": ids.Trip, "drivers": ids.Driver, "customers": ids.Customer,
+// shared has the kinds in ids.go of the identifiers in paths: of {id} by the resource, else
+// by the parameter.
+var shared = map[string]string{"trips": ids.Trip, "drivers": ids.Driver, "customers": ids.Customer,
 	"services": ids.Service, "zones": ids.Zone, "businesses": ids.Business, "orders": ids.Order, "webhooks": ids.Webhook,
 	"exports": ids.Export, "imports": ids.Import, "privacy": ids.Privacy, "withdrawals": ids.Payout, "wallet": ids.Payout,
 	"payment-methods": ids.Payment, "addresses": ids.Address, "{document}": ids.Document, "{item}": ids.MenuItem}
+
+// kinds has also those that rows declare with api.One.
+var kinds = func() map[string]string {
+	all := maps.Clone(shared)
+	for _, r := range app.Rows(nil) {
+		if kind := r.IDKind(); kind != "" {
+			all[resourceOf(r.Path)] = kind
+		}
+	}
+	return all
+}()
+
+// resourceOf returns the word of a path that names its resource: the first, or the one
+// after me.
+func resourceOf(path string) string {
+	word, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(path, "/api/v1/"), "me/"), "/")
+	return word
+}
+
+// TestKindsOfIdentifiersDiffer: a kind that a row declares has three letters, and belongs
+// to no other resource.
+func TestKindsOfIdentifiersDiffer(t *testing.T) {
+	source, err := os.ReadFile("../base/ids/ids.go")
+	testkit.Must(t, err)
+	words := map[string]string{}
+	for word, kind := range kinds {
+		if shared[word] == kind {
+			continue
+		}
+		if other := words[kind]; other != "" || strings.Contains(string(source), ` = "`+kind+`"`) {
+			t.Errorf("%s has identifiers of the kind %q, which is taken: see pkg/base/ids/ids.go, and %q", word, kind, other)
+		}
+		if words[kind] = word; !regexp.MustCompile(`^[a-z]{3}$`).MatchString(kind) {
+			t.Errorf("%s has identifiers of the kind %q: want three letters", word, kind)
+		}
+	}
+}
 
 // references has the kinds of the identifiers in bodies and queries, by their names.
 var references = map[string]string{"customerId": ids.Customer, "driverId": ids.Driver, "serviceTypeId": ids.Service,
@@ -63,10 +103,10 @@ func pathTo(t *testing.T, r api.Row, id func(kind string, position int) string) 
 		}
 		kind := kinds[parameter]
 		if parameter == "{id}" {
-			kind = kinds[strings.Split(strings.TrimPrefix(strings.TrimPrefix(path, "/api/v1/"), "me/"), "/")[0]]
+			kind = kinds[resourceOf(path)]
 		}
 		if kind == "" {
-			t.Fatalf("%s: add the kind of %s to kinds, and a resource of this kind to newEstate", r.ID, parameter)
+			t.Fatalf("%s: it needs api.One, which says the kind of %s", r.ID, parameter)
 		}
 		path = strings.Replace(path, parameter, id(kind, position), 1)
 		position++
@@ -105,9 +145,27 @@ func (s *suite) newEstate(t *testing.T, slug string) estate {
 		path := regexp.MustCompile(`[a-z]{3}_/`).ReplaceAllStringFunc(c.path, func(k string) string { return e.ids[k[:3]] + "/" })
 		e.learn(t, s.Post(t, e.tokens[c.by], path, e.own(cmp.Or(examples()[c.like], "{}"))))
 	}
+	e.create(t, s)
 	s.Drain(t)
 	e.learn(t, s.Get(t, e.tokens[authz.Dashboard], "/api/v1/events"))
 	return e
+}
+
+// create makes one of each resource that the estate lacks and that a POST without an
+// identifier creates.
+func (e estate) create(t *testing.T, s *suite) {
+	t.Helper()
+	for _, r := range app.Rows(nil) {
+		kind := kinds[resourceOf(r.Path)]
+		if r.Status != http.StatusCreated || strings.Contains(r.Path, "{") || kind == "" || e.ids[kind] != "" {
+			continue
+		}
+		for _, audience := range authz.Audiences {
+			if _, may := r.Policy.Scopes[audience]; may && e.ids[kind] == "" {
+				e.learn(t, s.Post(t, e.tokens[audience], r.Path, e.own(examples()[r.ID])))
+			}
+		}
+	}
 }
 
 // learn takes the first identifier of each new kind from a response.

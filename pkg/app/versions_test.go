@@ -71,7 +71,7 @@ func TestNewerBuildBesideThisOne(t *testing.T) {
 		"branding": branding.Key(metro),
 		"address":  address.Key(metro, rider.ID, "40.5", "-73.5"), "service": settings.ServiceKey(metro, service),
 		"counter": {PK: counter.DriverWallets.PartitionOf(metro, 0), SK: "TOTAL"},
-		"family":  metro.Key("FAMILY", "FAMILY", familyOf(t, tokens.RefreshToken))}
+		"family":  metro.Key("FAMILY", familyOf(t, tokens.RefreshToken), "FAMILY")}
 	before := map[string]table.Item{}
 	for kind, key := range keys {
 		it, err := metro.Get(t.Context(), key)

@@ -13,7 +13,7 @@ import (
 
 // consentStored returns the key of Ana's consent to the client.
 func (f *fixture) consentStored(c client) table.Key {
-	return f.tenant.Key("CONSENT", "CONSENT", c.ID, f.ana.ID)
+	return f.tenant.Key("CONSENT", c.ID, f.ana.ID, "CONSENT")
 }
 
 // A consent is for a client at one resource. A client that was allowed at the

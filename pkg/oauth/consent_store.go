@@ -40,7 +40,7 @@ type consentDoc struct {
 }
 
 func consentKey(t table.Tenant, client, actor string) table.Key {
-	return t.Key("CONSENT", "CONSENT", client, actor)
+	return t.Key("CONSENT", client, actor, "CONSENT")
 }
 
 // consentsOf returns the partition of by-g1 with an actor's consents, by
@@ -103,6 +103,9 @@ func (c consentStore) add(ctx context.Context, a *authorization) (func(*table.Tx
 	}
 	return c.put(ctx, a, a.wanted())
 }
+
+var _ = table.Kind{Type: "consent", Personal: "e-mail address, applications, sign-ups not finished",
+	Erasure: "deletes"}
 
 func (c consentStore) put(ctx context.Context, a *authorization, given []string) (func(*table.Tx), error) {
 	t := c.db.Tenant(a.Tenant.ID)

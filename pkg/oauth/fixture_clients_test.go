@@ -38,7 +38,7 @@ func (f *fixture) storeClient(change func(*client)) client {
 	}
 	p := f.db.Platform("CLIENT")
 	tx := p.Write()
-	tx.Create(table.Item{Key: p.Key("CLIENT", "CLIENT", c.ID), Type: "client", Version: 1, Doc: c,
+	tx.Create(table.Item{Key: p.Key("CLIENT", c.ID, "CLIENT"), Type: "client", Version: 1, Doc: c,
 		Attrs: map[string]any{"disabled": c.Disabled}})
 	for n := range authz.Copies {
 		tx.Create(table.Item{Key: authz.ClientKey(p, c.ID, n), Type: "state", Attrs: map[string]any{"disabled": c.Disabled}})
@@ -51,7 +51,7 @@ func (f *fixture) storeClient(change func(*client)) client {
 func (f *fixture) storedClient(id string) table.Item {
 	f.t.Helper()
 	p := f.db.Platform("CLIENT")
-	it, err := p.Get(context.Background(), p.Key("CLIENT", "CLIENT", id))
+	it, err := p.Get(context.Background(), p.Key("CLIENT", id, "CLIENT"))
 	testkit.Must(f.t, err)
 	return it
 }

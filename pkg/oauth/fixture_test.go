@@ -183,7 +183,7 @@ func (f *fixture) stored(kind, secret string) table.Item {
 		sort = "SESSION"
 	}
 	p := f.db.Platform(kind, sort)
-	it, err := p.Get(context.Background(), p.Key(kind, sort, ids.Hash(secret)))
+	it, err := p.Get(context.Background(), p.Key(sort, ids.Hash(secret), kind))
 	testkit.Must(f.t, err)
 	return it
 }

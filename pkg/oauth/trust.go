@@ -24,7 +24,7 @@ type trust struct {
 // trustKey is the key of a consent that the company gave for its riders, drivers
 // and operators.
 func trustKey(t table.Tenant, client string) table.Key {
-	return t.Key("CONSENT", "CONSENT", client, "company")
+	return t.Key("CONSENT", client, "company", "CONSENT")
 }
 
 // The owners of a client that is not a third party's.
@@ -129,6 +129,9 @@ func (s *Server) TrustClient(ctx context.Context, t table.Tenant, by audit.By, i
 func (s *Server) TrustClientEverywhere(ctx context.Context, id string, trusted bool) error {
 	return s.setTrust(ctx, s.clients.Handle(), s.clients.TrustKey(id), id, trusted, func(*table.Tx, string, any) {})
 }
+
+var _ = table.Kind{Type: "trust", Personal: "nothing",
+	Once: "a company trusts a client by svc; its own test replaces it"}
 
 // setTrust stores at the key that the client of the id is trusted as it is
 // registered now, or deletes that. log adds to the same transaction.

@@ -42,11 +42,11 @@ type Live struct {
 func ConsentsOf(t table.Tenant, actor string) string { return t.Partition("CONSENTS", actor) }
 
 // TokenKey returns the key of an access token's audit record.
-func TokenKey(t table.Tenant, jti string) table.Key { return t.Key("TOKEN", "TOKEN", jti) }
+func TokenKey(t table.Tenant, jti string) table.Key { return t.Key("TOKEN", jti, "TOKEN") }
 
 // GrantKey returns the key of an actor's grant to a client.
 func GrantKey(t table.Tenant, client, actor string) table.Key {
-	return t.Key("GRANT", "GRANT", client, actor)
+	return t.Key("GRANT", client, actor, "GRANT")
 }
 
 // ActorKey returns the key of the actor: an operator's membership, a rider's or
@@ -54,23 +54,23 @@ func GrantKey(t table.Tenant, client, actor string) table.Key {
 func ActorKey(t table.Tenant, audience Audience, actor string) table.Key {
 	switch audience {
 	case Dashboard:
-		return t.Key("MEMBERSHIP", "PERSON", actor)
+		return t.Key("PERSON", actor, "MEMBERSHIP")
 	case Rider:
-		return t.Key("CUSTOMER", "CUSTOMER", actor)
+		return t.Key("CUSTOMER", actor, "CUSTOMER")
 	default:
-		return t.Key("DRIVER", "DRIVER", actor)
+		return t.Key("DRIVER", actor, "DRIVER")
 	}
 }
 
 // FlagsKey returns the key of copy n of the tenant's flags.
 func FlagsKey(t table.Tenant, n int) table.Key {
-	return t.Key("FLAGS", "FLAGS", strconv.Itoa(n))
+	return t.Key("FLAGS", strconv.Itoa(n), "FLAGS")
 }
 
 // ClientKey returns the key of copy n of a client's state. p must permit the
 // kind CLIENT.
 func ClientKey(p table.Platform, client string, n int) table.Key {
-	return p.Key("STATE", "CLIENT", client, strconv.Itoa(n))
+	return p.Key("CLIENT", client, strconv.Itoa(n), "STATE")
 }
 
 // LiveKeys returns the keys of the items in Live. The same token always reads

@@ -56,7 +56,7 @@ func (s Standing) Continue(policies []Policy, live Live, now time.Time) error {
 
 // FamilyKey returns the key of what one authorization produced: its refresh token and
 // access tokens.
-func FamilyKey(t table.Tenant, id string) table.Key { return t.Key("FAMILY", "FAMILY", id) }
+func FamilyKey(t table.Tenant, id string) table.Key { return t.Key("FAMILY", id, "FAMILY") }
 
 // Keys returns the keys of the items that Outlasts judges.
 func (s Standing) Keys(t table.Tenant, p table.Platform) []table.Key {

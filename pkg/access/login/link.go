@@ -34,7 +34,7 @@ type SignUp struct {
 
 // LinkKey returns the key of a link. p must be a handle for the kind LINK.
 func LinkKey(p table.Platform, secret string) table.Key {
-	return p.Key("LINK", "LINK", ids.Hash(secret))
+	return p.Key("LINK", ids.Hash(secret), "LINK")
 }
 
 // LinksOf returns the partition of by-g1 with an actor's links. p must be a handle
@@ -61,6 +61,9 @@ func LinkHints(audience authz.Audience, slug string) url.Values {
 	}
 	return hints
 }
+
+var _ = table.Kind{Type: "link", Personal: "e-mail address, applications, sign-ups not finished", Erasure: "deletes",
+	Once: "used once, then deleted"}
 
 // AddLink adds a link to the transaction. It returns its path and query with the
 // hints, which are a credential: never log them. The link is valid once, until it

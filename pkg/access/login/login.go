@@ -27,7 +27,7 @@ var ErrTaken = fault.InvalidState("Another account has this mail address.")
 
 // Key returns the key of an account's row. It folds the address.
 func Key(t table.Tenant, audience authz.Audience, address string) table.Key {
-	return t.Key("LOGIN", "LOGIN", string(audience), email.Fold(address))
+	return t.Key("LOGIN", string(audience), email.Fold(address), "LOGIN")
 }
 
 // Find reads the account of a mail address. It returns fault.NotFound if there
@@ -51,6 +51,8 @@ func FromItem(it table.Item) Login {
 	return Login{Actor: it.Text("actor"), Hash: it.Text("password"), Since: it.Text("passwordAt"),
 		Disabled: it.Flag("disabled"), Leaving: it.Flag(leaving)}
 }
+
+var _ = table.Kind{Type: "login", Personal: "e-mail address, password hash", Erasure: "deletes"}
 
 // Create adds the row of a new account to the transaction. If the row exists,
 // the transaction fails with ErrTaken. hash is "" if no password is set yet.

@@ -36,7 +36,7 @@ const (
 	rotation = "ROTATION" // sorts before every kid
 )
 
-func (k *Keys) key(kid string) table.Key { return k.p.Key(kid, "KEYS") }
+func (k *Keys) key(kid string) table.Key { return k.p.Key("KEYS", kid) }
 
 // records reads all stored keys, in the order in which they begin to sign, and
 // the item ROTATION, with one query. Every transaction of Rotate increments the
@@ -65,6 +65,8 @@ func (k *Keys) records(ctx context.Context) ([]record, table.Item, error) {
 	}
 	return sorted(out), control, nil
 }
+
+var _ = table.Kind{Type: "key", Personal: "nothing"}
 
 func (k *Keys) item(r record) table.Item {
 	it := table.Item{Key: k.key(r.KID), Type: "key", Version: max(r.version, 1), Doc: r, Preserve: r.unknown}

@@ -18,6 +18,7 @@ type operation struct {
 	method, id string
 	path       []string // segments; a parameter is "{name}"
 	created    bool
+	example    string            // of the request
 	types      map[string]string // types of the query parameters
 	audiences  map[authz.Audience]string
 }
@@ -64,6 +65,9 @@ func (s *suite) operations(t *testing.T) []operation {
 				Schema struct{ Type string }
 			}
 			Responses map[string]any
+			Body      struct {
+				Content map[string]struct{ Example json.RawMessage }
+			} `json:"requestBody"`
 		}
 	}
 	testkit.Must(t, json.Unmarshal(s.get(t, "", "/openapi.json").must(http.StatusOK).body, &doc))
@@ -74,7 +78,7 @@ func (s *suite) operations(t *testing.T) []operation {
 				continue
 			}
 			one := operation{strings.ToUpper(method), op.ID, strings.Split(path, "/"), op.Responses["201"] != nil,
-				map[string]string{}, op.Policy.Audiences}
+				string(op.Body.Content["application/json"].Example), map[string]string{}, op.Policy.Audiences}
 			for _, p := range op.Parameters {
 				one.types[p.Name] = p.Schema.Type
 			}

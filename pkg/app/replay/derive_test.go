@@ -2,14 +2,19 @@ package replay_test
 
 import (
 	"cmp"
+	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"svc/pkg/access/authz"
 	"svc/pkg/app"
 	"svc/pkg/app/replay"
 	"svc/pkg/edge/api"
+	"svc/pkg/local/testkit"
 )
 
 // request is one event of events/api. Its name is the operation it calls and,
@@ -42,17 +47,16 @@ func listed(r replay.Request) request {
 var callers = map[authz.Audience]string{authz.Dashboard: boss, authz.Rider: rider1, authz.Driver: drives}
 
 // requests returns all events of events/api in the order in which they are
-// sent: first one for each row that can be read without a parameter, then the
-// list. So the derived events see the demo before the list changes it.
+// sent. First come those that derived returns, then the list. So the derived events
+// see the demo before the list changes it.
 func requests(t *testing.T) []request {
 	t.Helper()
-	var out []request
-	for _, r := range app.Rows(nil) {
-		switch {
-		case replay.Listed().Steps[r.ID].Event != "":
-		case r.Method == http.MethodGet && !strings.Contains(r.Path, "{"):
-			out = append(out, request{name: r.ID, person: caller(r), method: r.Method, path: r.Path})
-		default:
+	rows := app.Rows(nil)
+	out := derived(t, slices.DeleteFunc(slices.Clone(rows), func(r api.Row) bool {
+		return replay.Listed().Steps[r.ID].Event != ""
+	}))
+	for _, r := range rows {
+		if replay.Listed().Steps[r.ID].Event == "" && !slices.ContainsFunc(out, func(q request) bool { return q.name == r.ID }) {
 			t.Errorf("%s has no event: add a request named %q that succeeds to pkg/app/replay/requests.yaml", r.ID,
 				r.ID)
 		}
@@ -63,6 +67,64 @@ func requests(t *testing.T) []request {
 		}
 	}
 	return out
+}
+
+// derived returns the events of rows: creations, whose bodies are the examples of their
+// members, then reads, then reads and removals of what was created.
+func derived(t *testing.T, rows []api.Row) (out []request) {
+	t.Helper()
+	created := map[string]string{} // operation id by path
+	for _, r := range rows {
+		if r.Status == http.StatusCreated && !strings.Contains(r.Path, "{") {
+			created[r.Path] = r.ID
+			out = append(out, request{name: r.ID, person: caller(r), method: r.Method, path: r.Path, body: exampleOf(t, r)})
+		}
+	}
+	add := func(method string, one bool) {
+		for _, r := range rows {
+			path, isOne := strings.CutSuffix(r.Path, "/{id}")
+			if r.Method != method || isOne != one || strings.Contains(path, "{") || one && created[path] == "" {
+				continue
+			}
+			if one {
+				path += "/{{" + created[path] + "}}"
+			}
+			out = append(out, request{name: r.ID, person: caller(r), method: method, path: path})
+		}
+	}
+	add(http.MethodGet, false)
+	add(http.MethodGet, true)
+	add(http.MethodDelete, true)
+	return out
+}
+
+// exampleOf returns the row's body with the example of each member that has one.
+func exampleOf(t *testing.T, r api.Row) string {
+	t.Helper()
+	server, err := api.New(api.Config{BaseURL: "https://api.svc.example"}, r)
+	testkit.Must(t, err)
+	doc := server.OpenAPI()
+	var schema *huma.Schema
+	if body := doc.Paths[r.Path].Post.RequestBody; body != nil {
+		schema = body.Content["application/json"].Schema
+	}
+	if schema == nil {
+		return ""
+	}
+	if schema.Ref != "" {
+		schema = doc.Components.Schemas.SchemaFromRef(schema.Ref)
+	}
+	members := map[string]any{}
+	for name, member := range schema.Properties {
+		if len(member.Examples) > 0 {
+			members[name] = member.Examples[0]
+		} else if slices.Contains(schema.Required, name) {
+			t.Errorf("%s: the member %s needs an example, or the row a request in pkg/app/replay/requests.yaml", r.ID, name)
+		}
+	}
+	text, err := json.Marshal(members)
+	testkit.Must(t, err)
+	return string(text)
 }
 
 // caller returns the person of the first audience that the row permits:

@@ -57,11 +57,14 @@ func checkColumns(t *testing.T, text string) {
 	}
 }
 
-var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+var (
+	codeBlock = regexp.MustCompile("(?s)\n```.*?\n```")
+	link      = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+)
 
 func checkLinks(t *testing.T, dir, text string) {
 	t.Helper()
-	for _, m := range link.FindAllStringSubmatch(text, -1) {
+	for _, m := range link.FindAllStringSubmatch(codeBlock.ReplaceAllString(text, ""), -1) {
 		target, anchor, _ := strings.Cut(m[1], "#")
 		if strings.Contains(target, "://") {
 			continue

@@ -217,7 +217,8 @@ func documents(t *testing.T, baseURL string) map[string][]byte {
 	text, err := openAPI(doc, examples)
 	testkit.Must(t, err)
 	return map[string][]byte{documentFile: append(text, '\n'), readmeFile: withEndpoints(t),
-		offeredFile: offeredScopes(), idsFile: operationIDs(), configurationFile: configurationPage()}
+		offeredFile: offeredScopes(), idsFile: operationIDs(), configurationFile: configurationPage(),
+		privacyFile: withKinds(t)}
 }
 
 // offeredScopes returns all scopes that some operation needs, one per line:
@@ -266,14 +267,6 @@ func operationIDs() []byte {
 // markers, generated from the rows.
 func withEndpoints(t *testing.T) []byte {
 	t.Helper()
-	const begin, end = "<!-- endpoints: begin (make golden) -->\n", "<!-- endpoints: end -->\n"
-	text, err := os.ReadFile(readmeFile)
-	testkit.Must(t, err)
-	head, rest, found := strings.Cut(string(text), begin)
-	_, tail, closed := strings.Cut(rest, end)
-	if !found || !closed {
-		t.Fatalf("README.md has no %q and %q around its table of endpoints", begin, end)
-	}
 	var table, extensions [][]string
 	rows := app.Rows(nil)
 	// The rows of /me come after the others.
@@ -295,8 +288,8 @@ func withEndpoints(t *testing.T) []byte {
 		}
 	}
 	titles := []string{"method", "path", "audience", "scope", "needs"}
-	return []byte(head + begin + markdown.Table(titles, table) + "\nExtensions of the specification:\n\n" +
-		markdown.Table(titles, extensions) + end + tail)
+	return between(t, readmeFile, "endpoints", markdown.Table(titles, table)+"\nExtensions of the specification:\n\n"+
+		markdown.Table(titles, extensions))
 }
 
 // code formats a name as code in Markdown; "" stays "".

@@ -29,7 +29,7 @@ type retained struct {
 	preserve table.Unknown
 }
 
-func retainedKey(t table.Tenant) table.Key { return t.Key("RETENTION", "PRIVACY", "RETENTION") }
+func retainedKey(t table.Tenant) table.Key { return t.Key("PRIVACY", "RETENTION", "RETENTION") }
 
 func readRetained(ctx context.Context, t table.Tenant) (retained, error) {
 	it, err := t.Get(ctx, retainedKey(t))
@@ -40,6 +40,8 @@ func readRetained(ctx context.Context, t table.Tenant) (retained, error) {
 	s.version, s.preserve = it.Version, it.Unknown()
 	return s, err
 }
+
+var _ = table.Kind{Type: "retention", Personal: "nothing"}
 
 func (s retained) put(tx *table.Tx, t table.Tenant) {
 	it := table.Item{Key: retainedKey(t), Type: "retention", Version: max(s.version, 1), Doc: s, Preserve: s.preserve}

@@ -209,7 +209,7 @@ func (w *world) read(key table.Key) table.Item {
 func TestBadItemFailsAlone(t *testing.T) {
 	name := streamtest.Table(t)
 	w := newWorld(t, name, 1, 1)
-	w.put(table.Item{Key: w.tenant.Key("TRIP", "TRIP", "x"), Type: "trip"}) // it has no document
+	w.put(table.Item{Key: w.tenant.Key("TRIP", "x", "TRIP"), Type: "trip"}) // it has no document
 	w.request()
 	answer, err := w.function().Handle(t.Context(), eventOf(streamtest.Records(t, name)))
 	if err != nil || len(answer.BatchItemFailures) != 1 {

@@ -120,7 +120,7 @@ func (c *Check) stray(ctx context.Context, p table.Platform, rows []table.Item) 
 		}
 		posts := make([]table.Key, len(rows))
 		for i, row := range rows {
-			posts[i] = p.Key("POST", "POST", row.Text("post"))
+			posts[i] = p.Key("POST", row.Text("post"), "POST")
 		}
 		pieces, err := c.pieces(ctx, p.Handle, posts)
 		if err != nil {

@@ -70,6 +70,8 @@ func countedOf(it table.Item) (Counted, error) {
 	return c, err
 }
 
+var _ = table.Kind{Type: "counted", Personal: "words by which a search finds a rider", Erasure: "deletes"}
+
 // put replaces the COUNTED item, on the condition that it has not changed
 // since it was read.
 func (c Counted) put(tx *table.Tx, was table.Item) {

@@ -159,8 +159,8 @@ func TestStepOfACustomerAfterACrashBetweenAnyTwoRequests(t *testing.T) {
 func TestOddRecordsArePassedOver(t *testing.T) {
 	name := streamtest.Table(t)
 	w := newWorld(t, name, 1, 1)
-	w.put(table.Item{Key: w.tenant.Key("TRIP", "TRIP", "x"), Type: "trip"}, // no document: cannot be counted
-		table.Item{Key: w.tenant.Key("OTHER", "OTHER", "x"), Type: "other"})
+	w.put(table.Item{Key: w.tenant.Key("TRIP", "x", "TRIP"), Type: "trip"}, // no document: cannot be counted
+		table.Item{Key: w.tenant.Key("OTHER", "x", "OTHER"), Type: "other"})
 	w.newTrip()
 	records := streamtest.Records(t, name)
 	answer, err := w.function().Handle(t.Context(), eventOf(records))
@@ -174,7 +174,7 @@ func TestWalletFollowsTheName(t *testing.T) {
 	w := newWorld(t, testkit.Name(t, streamOff), 2, 1)
 	w.changeDriver()
 	id, _ := pick(w, w.drivers)
-	key := []table.Key{w.tenant.Key("DRIVER", "DRIVER", id)}
+	key := []table.Key{w.tenant.Key("DRIVER", id, "DRIVER")}
 	run := func() {
 		if _, err := w.step().Tenant(t.Context(), w.tenant, key); err != nil {
 			t.Fatal(err)
@@ -214,7 +214,7 @@ func TestStepLeftBehindLeavesTheWalletItsName(t *testing.T) {
 			t.Run(fmt.Sprint("rows ", rows, ", request ", n), func(t *testing.T) {
 				w := newWorld(t, testkit.Name(t, streamOff), 2, 1)
 				other := testkit.Open(t, w.name, nil).Tenant(w.tenant.ID())
-				key, side := w.tenant.Key("DRIVER", "DRIVER", "id"), wallet.Driver
+				key, side := w.tenant.Key("DRIVER", "id", "DRIVER"), wallet.Driver
 				if rows {
 					key, side = customer.Key(w.tenant, "id"), wallet.Customer
 				}

@@ -32,12 +32,15 @@ type Entry struct {
 	After   json.RawMessage `json:"after"`   // null for a removal
 }
 
+var _ = table.Kind{Type: "audit", Personal: "values before and after a change",
+	Erasure: "removes the values; who, what and when stay"}
+
 // Append adds an entry to the tenant's log in the caller's transaction. It
 // marshals before and after with encoding/json. Neither may contain a secret;
 // nil becomes null.
 func Append(tx *table.Tx, t table.Tenant, by By, what, subject string, before, after any) {
 	at, id := timestamp.Format(by.At), ids.New(ids.Audit, by.At)
-	tx.Create(table.Item{Key: t.Key(at+"#"+id, "AUDIT"), Type: "audit", Doc: document{
+	tx.Create(table.Item{Key: t.Key("AUDIT", at+"#"+id), Type: "audit", Doc: document{
 		ID: id, At: at, Who: by.Who, Client: by.Client, Tool: by.Tool, What: what, Subject: subject,
 		Before: before, After: after}})
 }
@@ -60,7 +63,7 @@ type document struct {
 //
 // Access pattern: T#t#AUDIT backward, strongly consistent.
 func List(ctx context.Context, t table.Tenant, after string, limit int) (entries []Entry, next string, err error) {
-	page, err := t.Query(ctx, t.Key("", "AUDIT").PK, table.Query{Backward: true, After: after, Limit: limit,
+	page, err := t.Query(ctx, t.Key("AUDIT", "").PK, table.Query{Backward: true, After: after, Limit: limit,
 		Consistent: true})
 	if err != nil {
 		return nil, "", fmt.Errorf("audit log: %w", err)

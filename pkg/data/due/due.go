@@ -70,6 +70,8 @@ func (b Book) partition(at time.Time, shard int) string {
 	return b.handle().Partition("DUE", b.Name, at.UTC().Format(hour), strconv.Itoa(shard))
 }
 
+var _ = table.Kind{Type: "due", Personal: "nothing", Once: "written once, then carried out and deleted"}
+
 // Add adds the task to the transaction. A task that is due already counts as due
 // now, so that the next sweep reads it.
 func (b Book) Add(tx *table.Tx, k Task) {
@@ -118,7 +120,9 @@ func (b Book) Sweep(ctx context.Context, do func(context.Context, Task) error) e
 	return b.remember(ctx, state, now)
 }
 
-func (b Book) stateKey() table.Key { return b.handle().Key("SWEPT", "DUE", b.Name) }
+func (b Book) stateKey() table.Key { return b.handle().Key("DUE", b.Name, "SWEPT") }
+
+var _ = table.Kind{Type: "swept", Personal: "nothing"}
 
 // remember stores that everything up to now is swept. If another sweep has stored
 // its own progress, that stays.

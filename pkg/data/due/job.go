@@ -9,8 +9,10 @@ const Jobs = "JOBS"
 
 // JobKey returns the key of a tenant's job in the list.
 func JobKey(p table.Platform, t table.Tenant, id string) table.Key {
-	return p.Key(t.ID()+"#"+id, Jobs)
+	return p.Key(Jobs, t.ID()+"#"+id)
 }
+
+var _ = table.Kind{Type: "job", Personal: "nothing", Once: "lists an unfinished job; deleted when it ends"}
 
 // BeginJob adds a job to the list. The row must not exist.
 func BeginJob(tx *table.Tx, p table.Platform, t table.Tenant, id string) {

@@ -136,7 +136,7 @@ func TestDecodeBatchGet(t *testing.T) {
 	wire.say(`{"Responses":{"t":[{"pk":{"S":"T#x#B"},"sk":{"S":"1"},"n":{"N":"7"}}]},"UnprocessedKeys":{},"ConsumedCapacity":[{"TableName":"t","CapacityUnits":2}]}`)
 	tn := db.Tenant("x")
 	ctx, meter := Metered(t.Context())
-	items, err := tn.Batch(ctx, tn.Key("1", "A"), tn.Key("1", "B"))
+	items, err := tn.Batch(ctx, tn.Key("A", "1"), tn.Key("B", "1"))
 	if err != nil || items[0].Found() || items[1].Int("n") != 7 {
 		t.Errorf("%+v, %v", items, err)
 	}

@@ -19,7 +19,7 @@ import (
 type doc struct{ Name string }
 
 func item(t table.Tenant, id string) table.Item {
-	return table.Item{Key: t.Key("THING", "THING", id), Type: "thing", Version: 1, R: id,
+	return table.Item{Key: t.Key("THING", id, "THING"), Type: "thing", Version: 1, R: id,
 		G: [4]string{t.Partition("THINGS")},
 		Attrs: map[string]any{"color": "red", "n": 3, "on": true, "price": json.Number("12.50"), "tags": []string{"a", "b"},
 			"none": []string{}},
@@ -34,7 +34,7 @@ func TestItemComesBackAsWritten(t *testing.T) {
 	if err := tx.Commit(ctx); err != nil {
 		t.Fatal(err)
 	}
-	got, err := tn.Get(ctx, tn.Key("THING", "THING", "1"))
+	got, err := tn.Get(ctx, tn.Key("THING", "1", "THING"))
 	if err != nil || !got.Found() {
 		t.Fatalf("got %v, %v", got, err)
 	}
@@ -87,7 +87,7 @@ func TestConditions(t *testing.T) {
 			t.Fatalf("%s: got %v, want %v", c.name, err, c.want)
 		}
 	}
-	if got, err := tn.Get(ctx, tn.Key("THING", "THING", "2")); err != nil || got.Found() {
+	if got, err := tn.Get(ctx, tn.Key("THING", "2", "THING")); err != nil || got.Found() {
 		t.Fatalf("half a transaction was written: %v %v", got, err)
 	}
 }
@@ -236,7 +236,7 @@ func TestMeter(t *testing.T) {
 	it := item(tn, "1")
 	it.G = [4]string{}
 	other := it
-	other.Key = tn.Key("THING", "THING", "2")
+	other.Key = tn.Key("THING", "2", "THING")
 	tx.Create(it)
 	tx.Create(other)
 	if err := tx.Commit(ctx); err != nil {

@@ -16,8 +16,8 @@ import (
 func TestFootprintOfChosenKeys(t *testing.T) {
 	db := testkit.Table(t)
 	gone, other := db.Tenant("ten_gone"), db.Tenant("ten_other")
-	own := table.Item{Key: gone.Key("THING", "THING", "1"), Type: "thing"}
-	foreign := table.Item{Key: other.Key("IDEMPOTENCY", "IDEMPOTENCY", "cus_1", "ten_gone"), Type: "idempotency"}
+	own := table.Item{Key: gone.Key("THING", "1", "THING"), Type: "thing"}
+	foreign := table.Item{Key: other.Key("IDEMPOTENCY", "cus_1", "ten_gone", "IDEMPOTENCY"), Type: "idempotency"}
 	testkit.Must(t, gone.Load(t.Context(), own))
 	testkit.Must(t, other.Load(t.Context(), foreign))
 	f := gone.Footprint()

@@ -37,7 +37,7 @@ func TestGuardRefusesWhatTheHandleDoesNotCover(t *testing.T) {
 func readsNotCovered(db *table.DB) map[string]func() error {
 	mine, theirs, ctx := db.Tenant("ten_1"), db.Tenant("ten_2"), context.Background()
 	clients := db.Platform("CLIENT")
-	key := theirs.Key("THING", "THING", "1")
+	key := theirs.Key("THING", "1", "THING")
 	return map[string]func() error{
 		"get":   func() error { _, err := mine.Get(ctx, key); return err },
 		"batch": func() error { _, err := mine.Batch(ctx, mine.Key("A", "A"), key); return err },
@@ -50,11 +50,11 @@ func readsNotCovered(db *table.DB) map[string]func() error {
 			_, err := mine.Merge(ctx, []string{theirs.Partition("X"), theirs.Partition("Y")}, table.Query{Index: 2, Limit: 1})
 			return err
 		},
-		"platform":           func() error { _, err := mine.Get(ctx, clients.Key("CLIENT", "CLIENT", "1")); return err },
+		"platform":           func() error { _, err := mine.Get(ctx, clients.Key("CLIENT", "1", "CLIENT")); return err },
 		"tenant by platform": func() error { _, err := clients.Get(ctx, key); return err },
 		"other kind": func() error {
 			_, err := clients.Get(ctx,
-				db.Platform("CODE").Key("CODE", "CODE", "1"))
+				db.Platform("CODE").Key("CODE", "1", "CODE"))
 			return err
 		},
 		"prefix of an id": func() error { _, err := db.Tenant("ten_").Get(ctx, key); return err },
@@ -72,7 +72,7 @@ func readsNotCovered(db *table.DB) map[string]func() error {
 // most of them in a transaction with a permitted key.
 func writesNotCovered(db *table.DB) map[string]func() error {
 	mine, theirs, ctx := db.Tenant("ten_1"), db.Tenant("ten_2"), context.Background()
-	key := theirs.Key("THING", "THING", "1")
+	key := theirs.Key("THING", "1", "THING")
 	commit := func(do func(tx *table.Tx)) error {
 		tx := mine.Write()
 		tx.Create(item(mine, "own"))

@@ -82,10 +82,13 @@ func (t Tenant) Partition(parts ...string) string {
 	return b.String()
 }
 
-// Key returns the key with the range key sk in the partition
-// T#<tenant>#part#part…. For example, t.Key("RECEIPT", "TRIP", id) is in the
-// partition T#<tenant>#TRIP#<id>.
-func (t Tenant) Key(sk string, parts ...string) Key { return Key{PK: t.Partition(parts...), SK: sk} }
+// Key returns the key whose last part is the range key. The others name the partition
+// T#<tenant>#part#part…. For example, t.Key("TRIP", id, "RECEIPT") is RECEIPT in
+// T#<tenant>#TRIP#<id>.
+func (t Tenant) Key(parts ...string) Key {
+	last := len(parts) - 1
+	return Key{PK: t.Partition(parts[:last]...), SK: parts[last]}
+}
 
 // Partition returns part#part…; a single part gets a trailing "#".
 func (p Platform) Partition(parts ...string) string {
@@ -95,9 +98,12 @@ func (p Platform) Partition(parts ...string) string {
 	return strings.Join(parts, "#")
 }
 
-// Key returns the key with the range key sk in the partition of the parts. For
-// example, p.Key("STATE", "CLIENT", id, "0") is in the partition CLIENT#<id>#0.
-func (p Platform) Key(sk string, parts ...string) Key { return Key{PK: p.Partition(parts...), SK: sk} }
+// Key returns the key whose last part is the range key. The others name the partition.
+// For example, p.Key("CLIENT", id, "0", "STATE") is STATE in CLIENT#<id>#0.
+func (p Platform) Key(parts ...string) Key {
+	last := len(parts) - 1
+	return Key{PK: p.Partition(parts[:last]...), SK: parts[last]}
+}
 
 func (h Handle) covers(pk string) bool {
 	return slices.ContainsFunc(h.prefixes, func(prefix string) bool { return strings.HasPrefix(pk, prefix) })

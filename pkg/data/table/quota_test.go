@@ -53,7 +53,7 @@ func TestRetryQuotaIsEachRequestsOwn(t *testing.T) {
 		var wait sync.WaitGroup
 		for range atOnce {
 			wait.Go(func() {
-				if _, err := p.Get(t.Context(), p.Key("QUOTA", "QUOTA", "x", "y")); err != nil {
+				if _, err := p.Get(t.Context(), p.Key("QUOTA", "x", "y", "QUOTA")); err != nil {
 					t.Error(err)
 				}
 			})

@@ -15,7 +15,7 @@ import (
 // removed.
 func TestNewerBuildsDataSurvives(t *testing.T) {
 	tn := testkit.Table(t).Tenant("ten_1")
-	newer := table.Item{Key: tn.Key("THING", "THING", "1"), Type: "thing", Version: 1, Layout: 3,
+	newer := table.Item{Key: tn.Key("THING", "1", "THING"), Type: "thing", Version: 1, Layout: 3,
 		Attrs: map[string]any{"color": "red", "gone": "x", "text": "ü", "number": json.Number("1.5"), "flag": true,
 			"set": []string{"a", "b"}},
 		Doc: map[string]any{"Name": "old", "extra": map[string]any{"a": []int{1, 2}}, "nothing": nil, "quote\"d": "\n"}}
@@ -47,7 +47,7 @@ func TestNewerBuildsDataSurvives(t *testing.T) {
 // TestDefault: an update sets a default only where the attribute is absent.
 func TestDefault(t *testing.T) {
 	tn := testkit.Table(t).Tenant("ten_1")
-	key := tn.Key("THING", "THING", "1")
+	key := tn.Key("THING", "1", "THING")
 	for _, v := range []int{2, 1} {
 		tx := tn.Write()
 		tx.Update(key, table.Change{Default: map[string]any{"v": v}, Add: map[string]any{"n": 1}})

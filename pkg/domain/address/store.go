@@ -27,7 +27,7 @@ const forgottenAtOnce = 25
 // Key returns the key of the rider's address at the coordinates, which must be
 // in canonical form.
 func Key(t table.Tenant, rider, lat, lng string) table.Key {
-	return t.Key("ADDRESS#"+lat+","+lng, "CUSTOMER", rider, "ADDRESSES")
+	return t.Key("CUSTOMER", rider, "ADDRESSES", "ADDRESS#"+lat+","+lng)
 }
 
 // Partition returns the partition of by-g1 with a rider's addresses by last
@@ -198,6 +198,8 @@ func find(items []table.Item, id string, now time.Time) (table.Item, Address, er
 	}
 	return table.Item{}, Address{}, fault.NotFound()
 }
+
+var _ = table.Kind{Type: "address", Personal: "saved addresses, places, cards", Erasure: "deletes"}
 
 // Item returns the stored form of an address.
 func Item(t table.Tenant, rider string, a Address) table.Item {

@@ -17,6 +17,8 @@ func Change(
 	return ChangeRead(ctx, t, t.Get, by, p, commit)
 }
 
+var _ = table.Kind{Type: "branding", Personal: "nothing"}
+
 // ChangeRead is Change with the reader of each attempt.
 func ChangeRead(
 	ctx context.Context, t table.Tenant, read audit.Reader, by audit.By, p Patch,

@@ -28,7 +28,7 @@ const callerRow = "CALLER"
 // CallerKey returns the key of the row of a number (E.164, digits). It has a hash,
 // because a key of the table must not show who is in it.
 func CallerKey(t table.Tenant, number string) table.Key {
-	return t.Key(callerRow, callerRow, ids.Hash(t.ID()+"\x00"+number))
+	return t.Key(callerRow, ids.Hash(t.ID()+"\x00"+number), callerRow)
 }
 
 // Only returns the customer whom bookings by the row's number are for, "" if that is
@@ -39,6 +39,9 @@ func Only(row table.Item) string {
 	}
 	return ""
 }
+
+var _ = table.Kind{Type: "caller", Personal: "hash of a phone number, whose it is", Erasure: "removes",
+	Once: "leads to those with a number; only booking again after a change replaces it"}
 
 // Claim makes the customer the only one of the row that was read. If the row has
 // changed since, the transaction fails with changed.

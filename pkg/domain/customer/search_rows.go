@@ -76,6 +76,8 @@ type RowSet struct {
 	Until string   `json:"until,omitempty"` // exclusive; "" while the set is valid
 }
 
+var _ = table.Kind{Type: "suffix", Personal: "words by which a search finds a rider", Erasure: "deletes"}
+
 // Rows returns the set's items. The items of an ended set have its end time and
 // expire after retention.
 func (s RowSet) Rows(t table.Tenant, id string) []table.Item {

@@ -68,6 +68,9 @@ func Item(t table.Tenant, r Record, writeShards int) table.Item {
 	return accounts.NewItem(t, r, writeShards)
 }
 
+var _ = table.Kind{Type: "customer", Personal: "name, address, phone, vehicle, position, agreed terms",
+	Erasure: "leaves `id` and `erasedAt`"}
+
 func item(t table.Tenant, r Record, shard string) table.Item {
 	it := table.Item{Key: authz.ActorKey(t, authz.Rider, r.ID), Type: "customer", Version: 1, R: r.CreatedAt + "#" + r.ID,
 		G: [4]string{t.Partition("CUSTOMERS", shard)}, Attrs: map[string]any{"disabled": r.Disabled,

@@ -42,7 +42,7 @@ type ManagedBusiness struct {
 func (b Business) Managed() ManagedBusiness { return ManagedBusiness{b, b.Active, b.DeliveryFee} }
 
 // BusinessKey returns the key of a business.
-func BusinessKey(t table.Tenant, id string) table.Key { return t.Key("BUSINESS", "BUSINESS", id) }
+func BusinessKey(t table.Tenant, id string) table.Key { return t.Key("BUSINESS", id, "BUSINESS") }
 
 // BusinessFromItem decodes a business from its item. It returns fault.NotFound
 // if there is none. The item stores DeliveryFee as an attribute, not in its document.
@@ -57,6 +57,8 @@ func BusinessFromItem(it table.Item) (Business, error) {
 func BusinessItem(t table.Tenant, b Business, writeShards int) table.Item {
 	return businessItem(t, b, shard(b.ID, writeShards))
 }
+
+var _ = table.Kind{Type: "business", Personal: "nothing"}
 
 func businessItem(t table.Tenant, b Business, shard string) table.Item {
 	it := table.Item{Key: BusinessKey(t, b.ID), Type: "business", Version: 1, Doc: b, R: byName(b.Name) + "#" + b.ID,

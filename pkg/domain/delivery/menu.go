@@ -36,7 +36,7 @@ type MenuItemEdit struct {
 
 // MenuItemKey returns the key of an item of a business's menu.
 func MenuItemKey(t table.Tenant, businessID, id string) table.Key {
-	return t.Key(menuPrefix+id, "BUSINESS", businessID)
+	return t.Key("BUSINESS", businessID, menuPrefix+id)
 }
 
 const menuPrefix = "MENU#"
@@ -44,6 +44,8 @@ const menuPrefix = "MENU#"
 // MenuItemFromItem decodes a menu item. It returns fault.NotFound if there is
 // none.
 func MenuItemFromItem(it table.Item) (MenuItem, error) { return table.DecodeDoc[MenuItem](it) }
+
+var _ = table.Kind{Type: "menuitem", Personal: "nothing"}
 
 func menuItem(t table.Tenant, businessID string, m MenuItem) table.Item {
 	m.Currency = ""

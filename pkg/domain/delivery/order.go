@@ -71,7 +71,7 @@ func (o Order) shown() any {
 func (o Order) Over() bool { return o.Status == "DELIVERED" || o.Status == "CANCELLED" }
 
 // OrderKey returns the key of an order.
-func OrderKey(t table.Tenant, id string) table.Key { return t.Key("ORDER", "ORDER", id) }
+func OrderKey(t table.Tenant, id string) table.Key { return t.Key("ORDER", id, "ORDER") }
 
 // OrdersOf returns the partition of a rider's orders, and its index.
 func OrdersOf(t table.Tenant, customer string) (partition string, index int) {
@@ -88,6 +88,8 @@ func OrderFromItem(it table.Item) (Order, error) {
 func OrderItem(t table.Tenant, o Order, writeShards int) table.Item {
 	return orderItem(t, o, shard(o.ID, writeShards))
 }
+
+var _ = table.Kind{Type: "order", Personal: "address of the delivery", Erasure: "removes"}
 
 func orderItem(t table.Tenant, o Order, shard string) table.Item {
 	return table.Item{Key: OrderKey(t, o.ID), Type: "order", Version: 1, Doc: o, R: o.CreatedAt + "#" + o.ID,

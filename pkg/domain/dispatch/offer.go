@@ -47,7 +47,7 @@ type TripOffer struct {
 }
 
 // OfferKey returns the key of the one offer that a driver may hold.
-func OfferKey(t table.Tenant, driver string) table.Key { return t.Key("OFFER", "DRIVER", driver) }
+func OfferKey(t table.Tenant, driver string) table.Key { return t.Key("DRIVER", driver, "OFFER") }
 
 // NewOffer returns the offer of a trip to a driver at that distance.
 func NewOffer(tr trip.Trip, kilometres float64, until time.Time) TripOffer {
@@ -82,6 +82,8 @@ func (o TripOffer) end(tx *table.Tx, was table.Item, now time.Time, otherwise er
 	tx.Put(it).If("written = ?", was.Text("written")).Else(otherwise)
 }
 
+var _ = table.Kind{Type: "offer", Personal: "of a driver", Erasure: "deletes"}
+
 // item returns the stored form, without the time until which the offer stands.
 // Attribute written is different after each write.
 func (o TripOffer) item(was table.Item) table.Item {
@@ -114,7 +116,10 @@ func Withdraw(tx *table.Tx, it table.Item, tripID string, now time.Time, otherwi
 const openTrips = "OPENTRIPS"
 
 // OpenKey returns the key of a trip's entry in the list of open trips.
-func OpenKey(t table.Tenant, tripID string) table.Key { return t.Key("OPENTRIP", "TRIP", tripID) }
+func OpenKey(t table.Tenant, tripID string) table.Key { return t.Key("TRIP", tripID, "OPENTRIP") }
+
+var _ = table.Kind{Type: "opentrip", Personal: "addresses of a ride that waits", Erasure: "deletes",
+	Once: "written once, then deleted"}
 
 // OpenItem returns the entry of an open trip.
 func OpenItem(t table.Tenant, tr trip.Trip) table.Item {

@@ -17,7 +17,7 @@ type Search struct {
 }
 
 // SearchKey returns the key of the state of a trip's search.
-func SearchKey(t table.Tenant, tripID string) table.Key { return t.Key("DISPATCH", "TRIP", tripID) }
+func SearchKey(t table.Tenant, tripID string) table.Key { return t.Key("TRIP", tripID, "DISPATCH") }
 
 // SearchFromItem decodes the state; an absent one is the zero Search.
 func SearchFromItem(it table.Item) (Search, error) {
@@ -26,6 +26,8 @@ func SearchFromItem(it table.Item) (Search, error) {
 	}
 	return table.DecodeDoc[Search](it)
 }
+
+var _ = table.Kind{Type: "dispatch", Personal: "nothing"}
 
 // Put writes the state on the condition that it has not changed since it was read.
 // Else the transaction fails with otherwise.

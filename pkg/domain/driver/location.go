@@ -22,7 +22,7 @@ type Location struct {
 
 // LocationKey returns the key of a driver's last known location. It is an item of
 // its own, because it changes every few seconds.
-func LocationKey(t table.Tenant, id string) table.Key { return t.Key("LOCATION", "DRIVER", id) }
+func LocationKey(t table.Tenant, id string) table.Key { return t.Key("DRIVER", id, "LOCATION") }
 
 // Located is the attribute of a driver's item that says that the driver has a
 // location. The first report of a location sets it. The list of drivers reads only

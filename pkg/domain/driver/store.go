@@ -70,6 +70,9 @@ func Item(t table.Tenant, r Record, writeShards int) table.Item {
 	return accounts.NewItem(t, r, writeShards)
 }
 
+var _ = table.Kind{Type: "driver", Personal: "name, address, phone, vehicle, position, agreed terms",
+	Erasure: "leaves `id` and `erasedAt`"}
+
 func item(t table.Tenant, r Record, shard string) table.Item {
 	it := table.Item{Key: authz.ActorKey(t, authz.Driver, r.ID), Type: "driver", Version: 1, R: r.ID,
 		G: [4]string{t.Partition("DRIVERS", shard), t.Partition("DRIVERS", r.Status, shard)},

@@ -95,11 +95,14 @@ func Key(t table.Tenant, rider, id string) (key table.Key, ok bool) {
 	if !ids.Valid(ids.Estimate, id) {
 		return table.Key{}, false
 	}
-	return t.Key("ESTIMATE#"+id[:len(id)-2], "ESTIMATES", rider), true
+	return t.Key("ESTIMATES", rider, "ESTIMATE#"+id[:len(id)-2]), true
 }
 
 // Partition returns the partition of a rider's estimates.
 func Partition(t table.Tenant, rider string) string { return t.Partition("ESTIMATES", rider) }
+
+var _ = table.Kind{Type: "estimate", Personal: "saved addresses, places, cards", Erasure: "deletes",
+	Once: "written once, valid for five minutes"}
 
 // Item returns the stored form of a rider's estimate.
 func Item(t table.Tenant, rider, id string, s Stored, now time.Time) table.Item {

@@ -38,6 +38,9 @@ func HeadKeys(t table.Tenant, shards []int) []table.Key {
 // Last returns the last number that a head holds, 0 if the shard is empty.
 func Last(head table.Item) int64 { return head.Int("last") }
 
+var _ = table.Kind{Type: "emitted", Personal: "nothing"}
+var _ = table.Kind{Type: "event", Personal: "nothing", Once: "written once, kept for 30 days"}
+
 // Append appends the events of the pieces to a shard and records them as
 // emitted, in one transaction. head is the shard's head as it was read. It
 // returns table.ErrConflict if the head or the record of a resource has changed
@@ -89,7 +92,7 @@ func Newest(ctx context.Context, t table.Tenant) ([]int64, error) {
 // SentKey returns the key of the item that says up to which number a shard's events
 // were passed to the sender of webhooks.
 func SentKey(t table.Tenant, shard int) table.Key {
-	return t.Key("SENT", "EVENTS", strconv.Itoa(shard), "SENT")
+	return t.Key("EVENTS", strconv.Itoa(shard), "SENT", "SENT")
 }
 
 // Sent is what was passed to the sender of webhooks of a shard.
@@ -100,6 +103,8 @@ type Sent struct {
 
 // SentFromItem decodes it. Nothing was passed if the item is absent.
 func SentFromItem(it table.Item) Sent { return Sent{it.Int("sent"), it.Int("book")} }
+
+var _ = table.Kind{Type: "sent", Personal: "nothing"}
 
 // Item returns the stored form. was is the item as it was read.
 func (s Sent) Item(was table.Item) table.Item {

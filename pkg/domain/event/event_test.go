@@ -46,7 +46,7 @@ func (s *stand) append(shard int, resources ...string) {
 	for _, id := range resources {
 		heads, err := event.Heads(s.t.Context(), s.tenant, []int{shard})
 		testkit.Must(s.t, err)
-		stored, err := s.tenant.Get(s.t.Context(), event.EmittedKey(s.tenant, s.tenant.Key("TRIP", "TRIP", id)))
+		stored, err := s.tenant.Get(s.t.Context(), event.EmittedKey(s.tenant, s.tenant.Key("TRIP", id, "TRIP")))
 		testkit.Must(s.t, err)
 		kind := "trip.requested"
 		if stored.Found() {
@@ -255,7 +255,7 @@ func TestUnitsOfAShard(t *testing.T) {
 			some = append(some, event.New("trip.requested", id, fmt.Sprint(i), timestamp.Format(s.Now()),
 				event.Data{TripID: id}))
 		}
-		record := table.Item{Key: event.EmittedKey(s.tenant, s.tenant.Key("TRIP", "TRIP", id))}
+		record := table.Item{Key: event.EmittedKey(s.tenant, s.tenant.Key("TRIP", id, "TRIP"))}
 		ctx, meter := table.Metered(t.Context())
 		testkit.Must(t, event.Append(ctx, s.tenant, 0, heads[0], []event.Piece{{Stored: record, Events: some}}, s.Now()))
 		units := testkit.WriteUnits(meter.Usage()) - 2 // the record of the resource has another key

@@ -63,7 +63,7 @@ const (
 )
 
 // Key returns the key of a job.
-func Key(t table.Tenant, id string) table.Key { return t.Key("EXPORT", "EXPORT", id) }
+func Key(t table.Tenant, id string) table.Key { return t.Key("EXPORT", id, "EXPORT") }
 
 // All returns the partition of by-g3 with the tenant's jobs.
 func All(t table.Tenant) string { return t.Partition("EXPORTS") }
@@ -72,6 +72,9 @@ func All(t table.Tenant) string { return t.Partition("EXPORTS") }
 // by-g2 with the tenant's unfinished ones.
 func own(t table.Tenant, actor string) string { return t.Partition("EXPORTS", actor) }
 func open(t table.Tenant) string              { return t.Partition("EXPORTS") }
+
+var _ = table.Kind{Type: "export", Personal: "files that operators made",
+	Erasure: "deletes every file that may name a person"}
 
 // Item returns the stored form of a job.
 func (r Record) Item(t table.Tenant) table.Item {

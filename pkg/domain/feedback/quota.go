@@ -57,7 +57,7 @@ func (s Store) spend(tx *table.Tx, key table.Key, expires time.Time, spent error
 // the UTC day. If one would be exceeded, the transaction fails with a 429.
 func (s Store) spendBytes(tx *table.Tx, bytes int) {
 	day := s.Now.UTC().Truncate(24 * time.Hour)
-	key := platform.Key(day.Format(time.DateOnly), "POSTS", "quota", s.Tenant.ID())
+	key := platform.Key("POSTS", "quota", s.Tenant.ID(), day.Format(time.DateOnly))
 	spent := fault.RateLimited(day.Add(24 * time.Hour).Sub(s.Now))
 	s.spend(tx, key, day.Add(48*time.Hour), spent, charge{quota: postBytes, n: bytes})
 }
@@ -65,7 +65,7 @@ func (s Store) spendBytes(tx *table.Tx, bytes int) {
 // spendComment charges a comment to the quotas of the post. If one would be
 // exceeded, the transaction fails with a 409.
 func (s Store) spendComment(tx *table.Tx, post, body string) {
-	key := platform.Key("QUOTA#"+s.Tenant.ID(), "POST", post)
+	key := platform.Key("POST", post, "QUOTA#"+s.Tenant.ID())
 	s.spend(tx, key, time.Time{}, fault.InvalidState(
 		"A post accepts at most %d comments of one person and %d of one company, with at most %d KB and %d KB of text.",
 		postComments.person, postComments.tenant, commentTexts.person>>10, commentTexts.tenant>>10),

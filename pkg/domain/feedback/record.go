@@ -18,26 +18,26 @@ var Kinds = []string{"POST", "POSTS"}
 var platform table.Platform
 
 // Key returns the key of a post.
-func Key(id string) table.Key { return platform.Key("POST", "POST", id) }
+func Key(id string) table.Key { return platform.Key("POST", id, "POST") }
 
-func bodyKey(id string) table.Key { return platform.Key("BODY", "POST", id) }
+func bodyKey(id string) table.Key { return platform.Key("POST", id, "BODY") }
 
 // slugKey returns the key of the row that maps a slug, in any letter case, to
 // its post. The slug is unique because Submit creates the row on the condition
 // that it does not exist.
 func slugKey(slug string) table.Key {
-	return platform.Key("SLUG", "POST", "SLUG", strings.ToLower(slug))
+	return platform.Key("POST", "SLUG", strings.ToLower(slug), "SLUG")
 }
 
 const commentPrefix = "COMMENT#"
 
 func commentKey(post, at, id string) table.Key {
-	return platform.Key(commentPrefix+at+"#"+id, "POST", post)
+	return platform.Key("POST", post, commentPrefix+at+"#"+id)
 }
 
 // VoteKey returns the key of a person's vote for a post. A person has one vote,
 // however many tenants the person is a member of.
-func VoteKey(post, person string) table.Key { return platform.Key(votePrefix+person, "POST", post) }
+func VoteKey(post, person string) table.Key { return platform.Key("POST", post, votePrefix+person) }
 
 const votePrefix = "VOTE#"
 
@@ -56,6 +56,8 @@ func textPartition(status Status) string {
 func (p Post) textKey() table.Key {
 	return table.Key{PK: textPartition(p.Status), SK: cmp.Or(p.TextAt, p.ID)}
 }
+
+var _ = table.Kind{Type: "text", Personal: "nothing"}
 
 // textItem returns the post's search row.
 func textItem(p Post, t Texts) table.Item {
@@ -99,6 +101,8 @@ type document struct {
 	TextAt    string `json:"textAt,omitempty"`
 }
 
+var _ = table.Kind{Type: "post", Personal: "nothing"}
+
 // Item returns the stored form of the post.
 func (p Post) Item() table.Item {
 	it := table.Item{Key: Key(p.ID), Type: "post", Version: p.Version, R: p.CreatedAt + "#" + p.ID,
@@ -132,6 +136,8 @@ func idOf(it table.Item) string { return strings.TrimPrefix(it.PK, "POST#") }
 // post and its rank rows.
 func Items(p Post, t Texts) []table.Item { return append(items(p, t), p.rows()...) }
 
+var _ = table.Kind{Type: "body", Personal: "nothing"}
+
 // items returns what a new post consists of, except its author's vote: the post,
 // its body, its slug and its search row.
 func items(p Post, t Texts) []table.Item {
@@ -142,6 +148,8 @@ func items(p Post, t Texts) []table.Item {
 		textItem(p, t),
 	}
 }
+
+var _ = table.Kind{Type: "vote", Personal: "nothing", Once: "a vote is created or deleted"}
 
 // VoteItem returns the stored form of a vote.
 func VoteItem(post, person, at string) table.Item {
@@ -154,6 +162,8 @@ type comment struct {
 	Body      string `json:"body"`
 	CreatedAt string `json:"createdAt"`
 }
+
+var _ = table.Kind{Type: "comment", Personal: "nothing", Once: "comments are not edited"}
 
 // CommentItem returns the stored form of a comment.
 func CommentItem(post, id, person, tenant, body, at string) table.Item {

@@ -57,7 +57,7 @@ type DriverDocumentEdit struct {
 
 // Key returns the key of a driver's document.
 func Key(t table.Tenant, driverID, id string) table.Key {
-	return t.Key("DOCUMENT#"+id, "DRIVER", driverID, "DOCUMENTS")
+	return t.Key("DRIVER", driverID, "DOCUMENTS", "DOCUMENT#"+id)
 }
 
 func needDocument(t table.Tenant, p api.Peek) []table.Key {
@@ -70,6 +70,8 @@ func needDocument(t table.Tenant, p api.Peek) []table.Key {
 func documentFromItem(it table.Item) (DriverDocument, error) {
 	return table.DecodeDoc[DriverDocument](it)
 }
+
+var _ = table.Kind{Type: "document", Personal: "of a driver", Erasure: "deletes"}
 
 func documentItem(t table.Tenant, driverID string, d DriverDocument) table.Item {
 	d.Expired = false

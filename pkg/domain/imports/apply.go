@@ -389,6 +389,9 @@ func person[R any](ctx context.Context, a *applying, row Row, blank R,
 	return nil, nil
 }
 
+var _ = table.Kind{Type: "imported", Personal: "hash of a phone number or external identifier", Erasure: "deletes",
+	Once: "leads to one person for good"}
+
 // lead writes the index row of a person, unless it is there.
 func (a *applying) lead(index table.Key, id string) bool {
 	was := a.found[index]

@@ -88,7 +88,7 @@ const (
 )
 
 // Key returns the key of a job.
-func Key(t table.Tenant, id string) table.Key { return t.Key("IMPORT", "IMPORT", id) }
+func Key(t table.Tenant, id string) table.Key { return t.Key("IMPORT", id, "IMPORT") }
 
 func own(t table.Tenant, actor string) string { return t.Partition("IMPORTS", actor) }
 
@@ -96,6 +96,9 @@ func own(t table.Tenant, actor string) string { return t.Partition("IMPORTS", ac
 func All(t table.Tenant) string { return t.Partition("IMPORTS") }
 
 func open(t table.Tenant) string { return t.Partition("IMPORTS") }
+
+var _ = table.Kind{Type: "import", Personal: "files that operators brought, faults of their rows",
+	Erasure: "deletes the files; faults name nobody"}
 
 // Item returns the stored form of a job.
 func (r Record) Item(t table.Tenant) table.Item {
@@ -156,6 +159,9 @@ type stored struct {
 	From int64 `json:"from"`
 	To   int64 `json:"to"`
 }
+
+var _ = table.Kind{Type: "importFault", Personal: "files that operators brought, faults of their rows",
+	Erasure: "deletes the files; faults name nobody", Once: "what is wrong with a row of a file"}
 
 // FaultItem returns the stored form of a fault.
 func (r Record) FaultItem(t table.Tenant, row Row, f Fault) table.Item {

@@ -152,7 +152,7 @@ func (o Options) keyOf(g Target, cells map[string]string) string {
 // id to a person. It has a hash, because a key of the table must not show who is
 // in it.
 func indexKey(t table.Tenant, audience authz.Audience, key, value string) table.Key {
-	return t.Key("IMPORTED", "IMPORTED", string(audience), key, ids.Hash(t.ID()+"\x00"+value))
+	return t.Key("IMPORTED", string(audience), key, ids.Hash(t.ID()+"\x00"+value), "IMPORTED")
 }
 
 // Forget deletes the rows by which an import finds a person: the row of the external id

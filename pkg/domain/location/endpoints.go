@@ -117,6 +117,8 @@ func stored(was table.Item, l driver.Location) (*Reported, error) {
 	return &Reported{old, false}, nil
 }
 
+var _ = table.Kind{Type: "location", Personal: "of a driver", Erasure: "deletes"}
+
 // write stores the position and, where it changes, the driver's entry. The
 // position's condition is ErrCondition if a later one is stored.
 func (r Reporter) write(ctx context.Context, l driver.Location, was, entry table.Item, answer any) error {

@@ -18,7 +18,7 @@ const Most = 20
 
 // Key returns the key of a rider's payment method.
 func Key(t table.Tenant, rider, id string) table.Key {
-	return t.Key("CARD#"+id, "CUSTOMER", rider, "PAYMENT")
+	return t.Key("CUSTOMER", rider, "PAYMENT", "CARD#"+id)
 }
 
 // List reads the rider's payment methods: the default first, then the newest
@@ -34,7 +34,7 @@ func List(ctx context.Context, t table.Tenant, rider string) ([]Method, error) {
 // rewrites. So two such transactions conflict, even if they write no other item
 // in common.
 func headKey(t table.Tenant, rider string) table.Key {
-	return t.Key("CARDS", "CUSTOMER", rider, "PAYMENT")
+	return t.Key("CUSTOMER", rider, "PAYMENT", "CARDS")
 }
 
 // held contains what was read of a rider: the payment methods in the order of
@@ -214,6 +214,8 @@ func Set(
 		}}.Run(ctx)
 }
 
+var _ = table.Kind{Type: "payments", Personal: "nothing"}
+
 // lock makes the transaction fail with table.ErrConflict if a different
 // transaction added a method or changed the default after have was read.
 func (have held) lock(tx *table.Tx, t table.Tenant, rider string) {
@@ -240,6 +242,8 @@ func (have held) clearDefault(tx *table.Tx, except string) {
 	})
 	others.setDefault(tx, "")
 }
+
+var _ = table.Kind{Type: "payment", Personal: "saved addresses, places, cards", Erasure: "deletes"}
 
 // Item returns the stored form of a payment method.
 func Item(t table.Tenant, rider string, m Method) table.Item {

@@ -202,6 +202,8 @@ func (s Store) alter(
 		Item: func(read table.Item, now Membership) table.Item { return altered(t, read, now) }}.Run(ctx)
 }
 
+var _ = table.Kind{Type: "membership", Personal: "nothing"}
+
 func member(t table.Tenant, m Membership) table.Item {
 	return table.Item{Key: authz.ActorKey(t, authz.Dashboard, m.PersonID), Type: "membership", Version: 1,
 		G: [4]string{MembersPartition(t)}, R: m.PersonID,

@@ -27,17 +27,19 @@ func (s Store) platform() table.Platform { return s.DB.Platform(Kinds...) }
 
 // Key returns the key of a person's record. p must be a handle for the kind
 // PERSON.
-func Key(p table.Platform, id string) table.Key { return p.Key("PERSON", "PERSON", id) }
+func Key(p table.Platform, id string) table.Key { return p.Key("PERSON", id, "PERSON") }
 
 // EmailKey returns the key of a person's sign-in row. p must be a handle for the
 // kind EMAIL. EmailKey folds the address.
 func EmailKey(p table.Platform, address string) table.Key {
-	return p.Key("EMAIL", "EMAIL", email.Fold(address))
+	return p.Key("EMAIL", email.Fold(address), "EMAIL")
 }
 
 // MembersPartition returns the partition of by-g1 with a tenant's memberships,
 // ordered by person id.
 func MembersPartition(t table.Tenant) string { return t.Partition("MEMBERS") }
+
+var _ = table.Kind{Type: "email", Personal: "nothing"}
 
 // Create adds a person without memberships. It generates ID if it is empty, and
 // sets Tenants and CreatedAt. hash is the password hash, "" if no password is
@@ -185,6 +187,8 @@ func (s Store) change(ctx context.Context, id string, fn func(context.Context, *
 		return tx.Commit(ctx)
 	})
 }
+
+var _ = table.Kind{Type: "person", Personal: "nothing"}
 
 func record(p table.Platform, n Person) table.Item {
 	return table.Item{Key: Key(p, n.ID), Type: "person", Version: 1, Attrs: map[string]any{"disabled": n.Disabled}, Doc: n}

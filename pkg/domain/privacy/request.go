@@ -87,7 +87,7 @@ const (
 )
 
 // Key returns the key of a request.
-func Key(t table.Tenant, id string) table.Key { return t.Key("PRIVACY", "PRIVACY", id) }
+func Key(t table.Tenant, id string) table.Key { return t.Key("PRIVACY", id, "PRIVACY") }
 
 // Journal returns the partition of by-g1 with the tenant's erasures that have begun.
 func Journal(t table.Tenant) string { return t.Partition("ERASURES") }
@@ -95,6 +95,8 @@ func Journal(t table.Tenant) string { return t.Partition("ERASURES") }
 // ExportsOf returns the partition of by-g1 with the requests for copies of a person's
 // data.
 func ExportsOf(t table.Tenant, id string) string { return t.Partition("PRIVACY", "OF", id) }
+
+var _ = table.Kind{Type: "privacy", Personal: "the file of an earlier copy", Erasure: "deletes request and file"}
 
 // Item returns the stored form of a request.
 func (r Record) Item(t table.Tenant) table.Item {

@@ -40,14 +40,16 @@ type Correction struct {
 }
 
 // Key returns the key of the newest version of a trip's receipt.
-func Key(t table.Tenant, trip string) table.Key { return t.Key("RECEIPT", "TRIP", trip) }
+func Key(t table.Tenant, trip string) table.Key { return t.Key("TRIP", trip, "RECEIPT") }
 
 // earlier is the prefix of the keys of the versions before the newest.
 const earlier = "RECEIPT#"
 
 func earlierKey(t table.Tenant, trip string, version int) table.Key {
-	return t.Key(fmt.Sprintf("%s%06d", earlier, version), "TRIP", trip)
+	return t.Key("TRIP", trip, fmt.Sprintf("%s%06d", earlier, version))
 }
+
+var _ = table.Kind{Type: "receipt", Personal: "reason of a correction", Erasure: "removes the reason; amounts stay"}
 
 // Item returns the stored form of the newest version of a receipt.
 func Item(t table.Tenant, r Receipt) table.Item {

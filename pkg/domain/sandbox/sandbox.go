@@ -37,7 +37,7 @@ type Roster struct {
 const Most = 50
 
 // Key returns the key of the roster.
-func Key(t table.Tenant) table.Key { return t.Key("ROBOTS", "SETTINGS") }
+func Key(t table.Tenant) table.Key { return t.Key("SETTINGS", "ROBOTS") }
 
 // FromItem decodes a roster. A tenant without one has no robots.
 func FromItem(it table.Item) (Roster, error) {
@@ -61,6 +61,8 @@ const (
 // ErrLive is the response to what only a sandbox has.
 var ErrLive = fault.InvalidState("This company is not a sandbox. Only a sandbox has robots; create one with " +
 	"svc tenant create SLUG --sandbox.")
+
+var _ = table.Kind{Type: "robots", Personal: "nothing", Once: "written by the demo and svc tenant create"}
 
 // Fill adds robots to a sandbox, so many drivers and as many riders, around the
 // place. Done again, it completes an interrupted call. Errors: ErrLive.

@@ -46,7 +46,7 @@ type ManagedService struct {
 func (s Service) Managed() ManagedService { return ManagedService(s) }
 
 // ServiceKey returns the key of a service type.
-func ServiceKey(t table.Tenant, id string) table.Key { return t.Key("SERVICE#"+id, "SETTINGS") }
+func ServiceKey(t table.Tenant, id string) table.Key { return t.Key("SETTINGS", "SERVICE#"+id) }
 
 // ServiceFromItem decodes a service type from its item. It returns
 // fault.NotFound if there is none. Active and CommissionRate are attributes of
@@ -56,6 +56,8 @@ func ServiceFromItem(it table.Item) (Service, error) {
 	kind.Active = it.Flag("active")
 	return Service{ServiceType: kind, CommissionRate: it.Number("commissionRate")}, err
 }
+
+var _ = table.Kind{Type: "service", Personal: "nothing"}
 
 // ServiceItem returns the stored form of a service type.
 func ServiceItem(t table.Tenant, s Service) table.Item {

@@ -139,6 +139,8 @@ func FromItem(it table.Item) (Document, error) {
 	return d, err
 }
 
+var _ = table.Kind{Type: "settings", Personal: "nothing"}
+
 // Item returns the stored form of the document.
 func Item(t table.Tenant, d Document) table.Item {
 	return table.Item{Key: Key(t), Type: "settings", Version: 1, Doc: d}

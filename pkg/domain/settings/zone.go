@@ -19,7 +19,7 @@ type Zone struct {
 }
 
 // ZoneKey returns the key of a zone.
-func ZoneKey(t table.Tenant, id string) table.Key { return t.Key("ZONE#"+id, "SETTINGS") }
+func ZoneKey(t table.Tenant, id string) table.Key { return t.Key("SETTINGS", "ZONE#"+id) }
 
 // storedZone is the stored form of a zone. An older build shows Area, the largest
 // polygon, and keeps MoreParts, the other polygons.
@@ -38,6 +38,8 @@ func ZoneFromItem(it table.Item) (Zone, error) {
 	s, err := table.DecodeDoc[storedZone](it)
 	return Zone{s.ID, s.Name, s.Active, s.Priority, append(s.Area, s.MoreParts...)}, err
 }
+
+var _ = table.Kind{Type: "zone", Personal: "nothing"}
 
 // ZoneItem returns the stored form of a zone.
 func ZoneItem(t table.Tenant, z Zone) table.Item {

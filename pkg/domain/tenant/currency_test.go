@@ -26,7 +26,7 @@ func setCurrency(ctx context.Context, s tenant.Store, id, currency string) error
 func price(ctx context.Context, h table.Tenant, id string, flags table.Item) error {
 	return table.Retry(ctx, func(ctx context.Context) error {
 		tx := h.Write()
-		tx.Create(table.Item{Key: h.Key("THING", "THING", id), Type: "thing",
+		tx.Create(table.Item{Key: h.Key("THING", id, "THING"), Type: "thing",
 			Attrs: map[string]any{"currency": flags.Text("currency")}})
 		tenant.Price(tx, flags)
 		return tx.Commit(ctx)

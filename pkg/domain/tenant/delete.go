@@ -68,6 +68,8 @@ type Deleted struct {
 	Who       string `json:"who"`
 }
 
+var _ = table.Kind{Type: "deleted", Personal: "nothing", Once: "an entry of a list, like that of a log"}
+
 // EndDelete removes the last items of a tenant in one transaction: record,
 // flags and slug. The transaction also releases the domain and writes the entry
 // that ListDeleted reads.
@@ -79,7 +81,7 @@ func (s Store) EndDelete(ctx context.Context, n Tenant, by audit.By) error {
 	return table.Retry(ctx, func(ctx context.Context) error {
 		tx := t.Write().Covers(p.Handle).Covers(gone.Handle)
 		at := timestamp.Format(by.At)
-		tx.Create(table.Item{Key: gone.Key(at+"#"+n.ID, "DELETED"), Type: "deleted",
+		tx.Create(table.Item{Key: gone.Key("DELETED", at+"#"+n.ID), Type: "deleted",
 			Doc: Deleted{n.ID, n.Slug, n.CreatedAt, at, by.Who}})
 		tx.Delete(Key(t)).If("attribute_exists(pk)").Else(fault.NotFound())
 		tx.Delete(slugKey(p, n.Slug))

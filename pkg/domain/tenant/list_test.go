@@ -15,7 +15,7 @@ func TestListOmitsDeleted(t *testing.T) {
 	t.Parallel()
 	s := tenant.Store{DB: testkit.Table(t)}
 	p := s.DB.Platform(tenant.Kinds...)
-	testkit.Must(t, p.Load(t.Context(), table.Item{Key: p.Key("SLUG", "SLUG", "gone"), Type: "slug",
+	testkit.Must(t, p.Load(t.Context(), table.Item{Key: p.Key("SLUG", "gone", "SLUG"), Type: "slug",
 		G: [4]string{p.Partition("SLUG")}, R: "gone", Attrs: map[string]any{"tenant": "ten_01JMETR0000000000000000009"}}))
 	kept := create(t, s, tenant.Tenant{Slug: "kept", Name: "Kept"})
 	all, err := s.List(t.Context())

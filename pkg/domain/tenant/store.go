@@ -59,6 +59,9 @@ func (s Store) CreateAs(ctx context.Context, by audit.By, n Tenant) (Tenant, err
 	return s.create(ctx, by, n)
 }
 
+var _ = table.Kind{Type: "slug", Personal: "nothing", Once: "names its owner for good"}
+var _ = table.Kind{Type: "flags", Personal: "nothing", Once: "only updated"}
+
 func (s Store) create(ctx context.Context, by audit.By, n Tenant) (Tenant, error) {
 	if n.Currency == "" {
 		n.Currency = "USD"
@@ -231,8 +234,10 @@ func ReadShards(ctx context.Context, t table.Tenant) (int, error) {
 	return max(1, int(it.Int("readShards"))), nil
 }
 
-func slugKey(p table.Platform, slug string) table.Key   { return p.Key("SLUG", "SLUG", slug) }
-func domainKey(p table.Platform, host string) table.Key { return p.Key("DOMAIN", "DOMAIN", host) }
+func slugKey(p table.Platform, slug string) table.Key   { return p.Key("SLUG", slug, "SLUG") }
+func domainKey(p table.Platform, host string) table.Key { return p.Key("DOMAIN", host, "DOMAIN") }
+
+var _ = table.Kind{Type: "domain", Personal: "nothing", Once: "names its owner; deleted with the name"}
 
 func claim(tx *table.Tx, p table.Platform, n Tenant) {
 	tx.Put(table.Item{Key: domainKey(p, n.CustomDomain), Type: "domain", Attrs: map[string]any{"tenant": n.ID}}).
@@ -244,6 +249,8 @@ func claim(tx *table.Tx, p table.Platform, n Tenant) {
 func release(tx *table.Tx, p table.Platform, n Tenant) {
 	tx.Put(table.Item{Key: domainKey(p, n.CustomDomain), Type: "domain"})
 }
+
+var _ = table.Kind{Type: "tenant", Personal: "nothing"}
 
 func record(t table.Tenant, n Tenant) table.Item {
 	return table.Item{Key: Key(t), Type: "tenant", Version: 1, Doc: n}

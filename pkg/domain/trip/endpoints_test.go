@@ -19,7 +19,7 @@ import (
 
 func (w *town) service(active bool) string {
 	id := ids.New(ids.Service, now)
-	w.load(table.Item{Key: w.tenant.Key("SERVICE#"+id, "SETTINGS"), Type: "service",
+	w.load(table.Item{Key: w.tenant.Key("SETTINGS", "SERVICE#"+id), Type: "service",
 		Attrs: map[string]any{"active": active, "commissionRate": json.Number("0.175")}, Doc: map[string]any{"id": id}})
 	return id
 }

@@ -15,7 +15,7 @@ import (
 // so it costs nothing. Only a request for a ride writes it. If the set has
 // as many ids as the attribute room says, the request first reads which of these
 // trips are still open.
-func openKey(t table.Tenant, rider string) table.Key { return t.Key("OPEN", "TRIP", rider) }
+func openKey(t table.Tenant, rider string) table.Key { return t.Key("TRIP", rider, "OPEN") }
 
 // roomBefore is the room of a rider with few open trips. With so many ids the
 // item stays below one KiB, so a write of it costs two write units.

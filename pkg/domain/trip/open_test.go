@@ -163,7 +163,7 @@ func TestOpenTripsStaySmall(t *testing.T) {
 	w := newTown(t, 1, 1, 0)
 	w.allow(60)
 	held := func() int {
-		it, err := w.tenant.Get(t.Context(), w.tenant.Key("OPEN", "TRIP", w.riders[0]))
+		it, err := w.tenant.Get(t.Context(), w.tenant.Key("TRIP", w.riders[0], "OPEN"))
 		testkit.Must(t, err)
 		return len(it.Strings("trips"))
 	}

@@ -14,7 +14,7 @@ import (
 
 // offer stores a service type.
 func (w *town) offer(id, rate string, active bool) {
-	w.load(table.Item{Key: w.tenant.Key("SERVICE#"+id, "SETTINGS"), Type: "service",
+	w.load(table.Item{Key: w.tenant.Key("SETTINGS", "SERVICE#"+id), Type: "service",
 		Attrs: map[string]any{"active": active, "commissionRate": json.Number(rate)}, Doc: map[string]any{"id": id}})
 }
 

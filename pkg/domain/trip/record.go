@@ -25,13 +25,13 @@ const (
 )
 
 // Key returns the key of a trip's item.
-func Key(t table.Tenant, id string) table.Key { return t.Key("TRIP", "TRIP", id) }
+func Key(t table.Tenant, id string) table.Key { return t.Key("TRIP", id, "TRIP") }
 
 // LogKey returns the key of the stored log entry for a version of the trip.
 // Entries are ordered by version, not by clock.
 func LogKey(t table.Tenant, id string, version int64) table.Key {
 	digits := strconv.FormatInt(version, 10)
-	return t.Key(logPrefix+"000000"[:max(0, 6-len(digits))]+digits, "TRIP", id)
+	return t.Key("TRIP", id, logPrefix+"000000"[:max(0, 6-len(digits))]+digits)
 }
 
 const logPrefix = "LOG#"
@@ -126,6 +126,9 @@ func (d document) last() string {
 	return d.RequestedAt
 }
 
+var _ = table.Kind{Type: "trip", Personal: "addresses, coordinates, notes, reasons",
+	Erasure: "removes the words; coordinates keep two decimals"}
+
 // Item returns the stored form of the trip. writeShards is the tenant's number
 // of write shards.
 func (t Trip) Item(tenant table.Tenant, writeShards int) table.Item {
@@ -176,6 +179,9 @@ func FromItem(it table.Item) (Trip, error) {
 	}
 	return Trip(d), nil
 }
+
+var _ = table.Kind{Type: "log", Personal: "addresses, coordinates, notes, reasons",
+	Erasure: "removes the words; coordinates keep two decimals", Once: "an entry of a log"}
 
 // LogItem returns the stored form of the log entry for a version of a trip. Few
 // entries are stored; see storedLog.

@@ -316,7 +316,7 @@ func TestLogShowsTheLastHundred(t *testing.T) {
 	for version := range int64(130) {
 		items = append(items, trip.LogItem(s.Tenant, "trp_x", version+1, trip.LogEntry{ID: fmt.Sprint(version + 1)}))
 	}
-	items = append(items, table.Item{Key: s.Tenant.Key("RECEIPT", "TRIP", "trp_x"), Type: "receipt", Doc: struct{}{}})
+	items = append(items, table.Item{Key: s.Tenant.Key("TRIP", "trp_x", "RECEIPT"), Type: "receipt", Doc: struct{}{}})
 	if err := s.Tenant.Load(context.Background(), items...); err != nil {
 		t.Fatal(err)
 	}

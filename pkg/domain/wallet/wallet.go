@@ -76,13 +76,13 @@ type Wallet struct {
 
 // Key returns the key of an actor's wallet.
 func Key(t table.Tenant, side Side, actor string) table.Key {
-	return t.Key("WALLET", "WALLET", string(side), actor)
+	return t.Key("WALLET", string(side), actor, "WALLET")
 }
 
 // PostingKey returns the key of a posting. Postings are ordered by time, then
 // by id.
 func PostingKey(t table.Tenant, side Side, actor string, p Posting) table.Key {
-	return t.Key(postingPrefix+p.CreatedAt+"#"+p.ID, "WALLET", string(side), actor)
+	return t.Key("WALLET", string(side), actor, postingPrefix+p.CreatedAt+"#"+p.ID)
 }
 
 // Partition returns shard n of by-g1 with the wallets of a side, highest
@@ -90,6 +90,8 @@ func PostingKey(t table.Tenant, side Side, actor string, p Posting) table.Key {
 func Partition(t table.Tenant, side Side, n int) string {
 	return t.Partition("WALLETS", string(side), strconv.Itoa(n))
 }
+
+var _ = table.Kind{Type: "wallet", Personal: "name, an operator's words", Erasure: "removes; amounts stay"}
 
 // Item returns the stored form of a wallet.
 func (w Wallet) Item(t table.Tenant, writeShards int) table.Item {
@@ -102,6 +104,9 @@ func (w Wallet) Item(t table.Tenant, writeShards int) table.Item {
 		Attrs: map[string]any{"side": string(w.Side), "actor": w.Actor, "name": w.Name, "balance": money.Number(w.Balance),
 			"currency": w.Currency, "updatedAt": w.UpdatedAt, "held": held}}
 }
+
+var _ = table.Kind{Type: "posting", Personal: "name, an operator's words", Erasure: "removes; amounts stay",
+	Once: "an entry of a log"}
 
 // PostingItem returns the stored form of a posting.
 func PostingItem(t table.Tenant, side Side, actor string, e Entry) table.Item {

@@ -45,12 +45,14 @@ const (
 )
 
 // WithdrawalKey returns the key of a withdrawal.
-func WithdrawalKey(t table.Tenant, id string) table.Key { return t.Key("WITHDRAWAL", "WITHDRAWAL", id) }
+func WithdrawalKey(t table.Tenant, id string) table.Key { return t.Key("WITHDRAWAL", id, "WITHDRAWAL") }
 
 // WithdrawalsOf returns the partition of a driver's withdrawals and its index.
 func WithdrawalsOf(t table.Tenant, driver string) (partition string, index int) {
 	return t.Partition("DRIVER", driver, "WITHDRAWALS"), withdrawalsOfDriver
 }
+
+var _ = table.Kind{Type: "withdrawal", Personal: "name, an operator's words", Erasure: "removes; amounts stay"}
 
 // WithdrawalItem returns the stored form of a withdrawal.
 func WithdrawalItem(t table.Tenant, w Withdrawal) table.Item {

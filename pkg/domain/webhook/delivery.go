@@ -55,8 +55,10 @@ const deliveryPrefix = "DELIVERY#"
 
 // DeliveryKey returns the key of the delivery of an event to an endpoint.
 func DeliveryKey(t table.Tenant, endpoint, eventID string) table.Key {
-	return t.Key(deliveryPrefix+eventID, "WEBHOOK", endpoint)
+	return t.Key("WEBHOOK", endpoint, deliveryPrefix+eventID)
 }
+
+var _ = table.Kind{Type: "delivery", Personal: "nothing"}
 
 // Item returns the stored form. A delivery is kept as long as its event.
 func (s Sent) Item(t table.Tenant, endpoint string, now time.Time) table.Item {
@@ -107,8 +109,10 @@ type Request struct {
 
 // RequestKey returns the key of a request.
 func RequestKey(t table.Tenant, endpoint, id string) table.Key {
-	return t.Key("REQUEST#"+id, "WEBHOOK", endpoint)
+	return t.Key("WEBHOOK", endpoint, "REQUEST#"+id)
 }
+
+var _ = table.Kind{Type: "redelivery", Personal: "nothing", Once: "written once, kept for a day"}
 
 // Item returns the stored form of a request.
 func (r Request) Item(t table.Tenant, endpoint, id string, now time.Time) table.Item {

@@ -104,7 +104,7 @@ func BookKey(t table.Tenant, person string) table.Key {
 	if person == "" {
 		return Key(t)
 	}
-	return t.Key("WEBHOOKS", "WEBHOOK", person)
+	return t.Key("WEBHOOK", person, "WEBHOOKS")
 }
 
 // PersonOf returns the rider or driver to whom a book with the key belongs, "" for the
@@ -125,6 +125,9 @@ func FromItem(it table.Item) (b Book, err error) {
 	b.Version, b.key, b.expires = it.Version, it.Key, it.Expires
 	return b, err
 }
+
+var _ = table.Kind{Type: "webhooks", Personal: "e-mail address, applications, sign-ups not finished",
+	Erasure: "deletes"}
 
 // Item returns the stored form. A person's book expires with its last subscription.
 func (b Book) Item(t table.Tenant) table.Item {

@@ -66,7 +66,7 @@ func (x *exchange) earlierKey() table.Key {
 	if strings.Contains(name, "#") {
 		name = "sha256:" + ids.Hash(name)
 	}
-	return x.caller.Tenant.Key("IDEMPOTENCY", "IDEMPOTENCY", x.caller.Actor.Subject, name)
+	return x.caller.Tenant.Key("IDEMPOTENCY", x.caller.Actor.Subject, name, "IDEMPOTENCY")
 }
 
 // ForgetAnswer removes a stored response that tells of a person. A repeated request
@@ -81,6 +81,9 @@ func ForgetAnswer(tx *table.Tx, it table.Item) error {
 	}
 	return err
 }
+
+var _ = table.Kind{Type: "idempotency", Personal: "responses to requests with an `Idempotency-Key`",
+	Erasure: "deletes; an error replaces those to others", Once: "the answer to one request"}
 
 // keep adds the record of the response to the transaction. An expired record
 // that is not yet deleted counts as absent.

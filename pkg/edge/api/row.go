@@ -54,6 +54,10 @@ type Row struct {
 	register func(huma.API, huma.Operation)
 }
 
+// IDKind returns the kind of the identifier that the path's id is (One), or "" if the row
+// does not say.
+func (r Row) IDKind() string { return r.idKind }
+
 // Streams reports whether the row responds with server-sent events.
 func (r Row) Streams() bool { return r.streams }
 

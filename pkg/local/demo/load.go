@@ -38,6 +38,8 @@ type loader struct {
 	hash string
 }
 
+var _ = table.Kind{Type: "demo", Personal: "nothing"}
+
 // Load loads the demo into the table once; a marker records that it is loaded.
 // The next call completes an interrupted load. loaded is false if there was
 // nothing to do: the marker exists, or another tenant already has the slug of
@@ -84,7 +86,7 @@ func marker(t table.Tenant) table.Key { return t.Key("DEMO", "DEMO") }
 
 // sandboxMarker is the key of the item that says that the sandbox was loaded. Somebody
 // may have deleted it since.
-func sandboxMarker(t table.Tenant) table.Key { return t.Key("SANDBOX", "DEMO") }
+func sandboxMarker(t table.Tenant) table.Key { return t.Key("DEMO", "SANDBOX") }
 
 // addSandbox adds the sandbox to a demo that was loaded before there was one.
 func (l *loader) addSandbox(ctx context.Context, first table.Tenant) error {

@@ -43,10 +43,10 @@ func TestLoading(t *testing.T) {
 					t.Fatal(err)
 				}
 				tn := db.Tenant("t")
-				if err := tn.Load(t.Context(), table.Item{Key: tn.Key("A", id), Type: "a"}); err != nil {
+				if err := tn.Load(t.Context(), table.Item{Key: tn.Key(id, "A"), Type: "a"}); err != nil {
 					t.Fatal(err)
 				}
-				if first, err := tn.Get(t.Context(), tn.Key("A", "1")); err != nil || !first.Found() {
+				if first, err := tn.Get(t.Context(), tn.Key("1", "A")); err != nil || !first.Found() {
 					t.Errorf("the data of the first load is missing: %v", err)
 				}
 				if last {

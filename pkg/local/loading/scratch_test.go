@@ -57,7 +57,7 @@ func TestKilledEnginesLoseNothing(t *testing.T) {
 			defer now.Stop()
 			tn := tenantAt(t, now.URL)
 			for id, want := range map[string]bool{"old": true, "new": !fails} {
-				if it, err := tn.Get(t.Context(), tn.Key("A", id)); err != nil || it.Found() != want {
+				if it, err := tn.Get(t.Context(), tn.Key(id, "A")); err != nil || it.Found() != want {
 					t.Errorf("item %q: found %v, %v", id, it.Found(), err)
 				}
 			}
@@ -97,7 +97,7 @@ func TestEnginesThatDoNotCompleteTheFile(t *testing.T) {
 			testkit.Must(t, err)
 			defer now.Stop()
 			tn := tenantAt(t, now.URL)
-			if it, err := tn.Get(t.Context(), tn.Key("A", "1")); err != nil || !it.Found() {
+			if it, err := tn.Get(t.Context(), tn.Key("1", "A")); err != nil || !it.Found() {
 				t.Errorf("the item: found %v, %v", it.Found(), err)
 			}
 		})
@@ -131,5 +131,5 @@ func tenantAt(t *testing.T, endpoint string) table.Tenant {
 func addItem(t *testing.T, endpoint, id string) {
 	t.Helper()
 	tn := tenantAt(t, endpoint)
-	testkit.Must(t, tn.Load(t.Context(), table.Item{Key: tn.Key("A", id), Type: "a"}))
+	testkit.Must(t, tn.Load(t.Context(), table.Item{Key: tn.Key(id, "A"), Type: "a"}))
 }

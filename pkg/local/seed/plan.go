@@ -111,7 +111,7 @@ func (p plan) orders() int {
 	return max(p.Trips/10, 1)
 }
 
-func planKey(t table.Tenant, run int) table.Key { return t.Key(fmt.Sprintf("RUN#%06d", run), "SEED") }
+func planKey(t table.Tenant, run int) table.Key { return t.Key("SEED", fmt.Sprintf("RUN#%06d", run)) }
 
 func (p plan) item(t table.Tenant) table.Item {
 	return table.Item{Key: planKey(t, p.Run), Type: "seed", Doc: p}

@@ -86,7 +86,7 @@ func throttle(t *testing.T, d time.Duration, named bool) (*throttled, int) {
 	tn := db.Tenant("t")
 	for version := range int64(5) {
 		for i := range 9 {
-			testkit.Must(t, tn.Load(t.Context(), table.Item{Key: tn.Key("TRIP", fmt.Sprintf("TRIP#%d", i)), Type: "trip",
+			testkit.Must(t, tn.Load(t.Context(), table.Item{Key: tn.Key(fmt.Sprintf("TRIP#%d", i), "TRIP"), Type: "trip",
 				Version: version + 1, Attrs: map[string]any{"status": "COMPLETED"}}))
 		}
 	}

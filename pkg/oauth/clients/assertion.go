@@ -62,10 +62,13 @@ func (reg *Registry) Recognizes(c Client, by protocol.Credentials) bool {
 var errUsed = &protocol.Error{Status: http.StatusUnauthorized, Code: "invalid_client",
 	Description: "The client assertion was used before. Send a new one with another jti."}
 
+var _ = table.Kind{Type: "assertion", Personal: "nothing",
+	Once: "a jti is used once; one that is over may be replaced, whatever it holds"}
+
 // use records the assertion until it expires. A second use is rejected. Each
 // assertion has its own partition, so that no key is hot.
 func (reg *Registry) use(ctx context.Context, a signing.Assertion) error {
-	used := table.Item{Key: reg.p.Key("ASSERTION", "CLIENT", "ASSERTION", ids.Hash(a.Client+" "+a.ID)), Type: "assertion",
+	used := table.Item{Key: reg.p.Key("CLIENT", "ASSERTION", ids.Hash(a.Client+" "+a.ID), "ASSERTION"), Type: "assertion",
 		Expires: a.Expires}
 	err := table.Retry(ctx, func(ctx context.Context) error {
 		tx := reg.p.Write()

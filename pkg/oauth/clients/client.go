@@ -106,10 +106,10 @@ func NewRegistry(db *table.DB, o Options) *Registry {
 }
 
 // Key is the key of a client's record.
-func (reg *Registry) Key(id string) table.Key { return reg.p.Key("CLIENT", "CLIENT", id) }
+func (reg *Registry) Key(id string) table.Key { return reg.p.Key("CLIENT", id, "CLIENT") }
 
 // TrustKey is the key of the platform's trust in a client.
-func (reg *Registry) TrustKey(id string) table.Key { return reg.p.Key("TRUST", "CLIENT", id) }
+func (reg *Registry) TrustKey(id string) table.Key { return reg.p.Key("CLIENT", id, "TRUST") }
 
 // Handle returns the handle for the keys of all clients.
 func (reg *Registry) Handle() table.Handle { return reg.p.Handle }
@@ -151,6 +151,8 @@ func FromItem(it table.Item, now time.Time) (Client, error) {
 	c.unknown = it.Unknown()
 	return c, nil
 }
+
+var _ = table.Kind{Type: "client", Personal: "nothing"}
 
 // Item encodes a client's record.
 func (reg *Registry) Item(c Client) table.Item {
@@ -197,6 +199,8 @@ func (reg *Registry) List(ctx context.Context, after string, limit int) (found [
 	}
 	return found, next, nil
 }
+
+var _ = table.Kind{Type: "state", Personal: "nothing", Once: "only updated"}
 
 // stateItems returns the copies of a new client's state. Every API request
 // reads one copy.

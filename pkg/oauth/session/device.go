@@ -51,7 +51,7 @@ func (d Device) CounterKey(account string) string {
 }
 
 func (s *Store) deviceKey(secret string) table.Key {
-	return s.p.Key("DEVICE", "SESSION", ids.Hash(secret))
+	return s.p.Key("SESSION", ids.Hash(secret), "DEVICE")
 }
 
 // Device returns the device of the request's cookie, or the zero Device if
@@ -100,6 +100,9 @@ func (s *Store) commitKnown(ctx context.Context, d Device, account, since string
 	}
 	return secret, err
 }
+
+var _ = table.Kind{Type: "device", Personal: "hashes of accounts that a browser knows", Erasure: "nothing",
+	Once: "a new one replaces the cookie, not the item"}
 
 // remember adds to the transaction that the account knows the browser. The
 // device gets a new secret, so a planted or copied cookie becomes useless. If

@@ -64,7 +64,7 @@ func NewStore(db *table.DB, cookies Cookies, now func() time.Time) *Store {
 }
 
 func (s *Store) key(secret string) table.Key {
-	return s.p.Key("SESSION", "SESSION", ids.Hash(secret))
+	return s.p.Key("SESSION", ids.Hash(secret), "SESSION")
 }
 
 // Hash returns the stored form of the session's secret. Codes use it to
@@ -183,6 +183,9 @@ func (s *Store) End(ctx context.Context, w http.ResponseWriter, r *http.Request)
 	s.set(w, sessionCookie, "", -time.Second)
 	return nil
 }
+
+var _ = table.Kind{Type: "session", Personal: "e-mail address, applications, sign-ups not finished",
+	Erasure: "deletes"}
 
 func (s *Store) item(n *Session) table.Item {
 	it := table.Item{Key: s.key(n.secret), Type: "session", Doc: n, Expires: n.expires}

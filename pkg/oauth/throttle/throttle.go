@@ -118,7 +118,7 @@ func (t *Throttle) Handle() table.Handle { return t.p.Handle }
 func (t *Throttle) Window(c Counter) (table.Key, time.Time) {
 	start := t.now().UTC().Truncate(c.Window)
 	name := ids.Hash(c.Key + "@" + strconv.FormatInt(start.Unix(), 10))
-	return t.p.Key("THROTTLE", "THROTTLE", c.Kind, name), start.Add(c.Window)
+	return t.p.Key("THROTTLE", c.Kind, name, "THROTTLE"), start.Add(c.Window)
 }
 
 // Count adds one use to each of the counters in one write. If a counter has

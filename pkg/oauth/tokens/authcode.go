@@ -38,10 +38,12 @@ type AuthorizationCode struct {
 	Agents string `json:"agents,omitempty"`
 }
 
-func (s *Issuer) codeKey(code string) table.Key { return s.p.Key("CODE", "CODE", ids.Hash(code)) }
+func (s *Issuer) codeKey(code string) table.Key { return s.p.Key("CODE", ids.Hash(code), "CODE") }
 
 // ErrRedeemed means that a code was issued before, and was redeemed or expired.
 var ErrRedeemed = errors.New("the authorization code was issued before")
+
+var _ = table.Kind{Type: "code", Personal: "nothing", Once: "used once, then updated"}
 
 // IssueCode issues a code that is valid once and for CodeLife. code is a secret
 // of 256 bits. If the code was issued before, IssueCode changes nothing, and the

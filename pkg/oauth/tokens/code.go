@@ -97,6 +97,8 @@ func (g *codeGrant) attempt(ctx context.Context, s *Issuer, c clients.Client) (t
 	return g.exchange(ctx, s, c, t, it.Key, code)
 }
 
+var _ = table.Kind{Type: "grant", Personal: "nothing", Once: "only its epoch is updated"}
+
 // exchange marks the code as used, creates a family and signs the first tokens.
 // It also creates the audit record of the access token, and the grant if there
 // is none. All writes are one transaction.

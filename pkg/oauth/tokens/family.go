@@ -79,6 +79,8 @@ type successor struct {
 // bounds the size of the transaction that revokes a family.
 const MostAccessTokens = 12
 
+var _ = table.Kind{Type: "family", Personal: "nothing"}
+
 func (f family) item(t table.Tenant) table.Item {
 	return table.Item{Key: authz.FamilyKey(t, f.ID), Type: "family", Version: max(f.version, 1), Expires: f.Expires,
 		Doc: f, Preserve: f.unknown, Attrs: map[string]any{"revoked": f.Revoked, "epoch": f.Epoch, "client": f.Client,

@@ -271,6 +271,8 @@ func (s *Issuer) sign(ctx context.Context, i issue, refresh string) (tokens, err
 	return out, err
 }
 
+var _ = table.Kind{Type: "token", Personal: "nothing", Once: "only its revocation is updated"}
+
 // record returns the audit record of the token. The access checks of each
 // request with the token read the record.
 func (i issue) record() table.Item {
