@@ -41,7 +41,7 @@ const (
 const (
 	feedKey     = "T#{tenant}#EVENTS#n"
 	sentKey     = feedKey + "#SENT"
-	endpointKey = "T#{tenant}#WEBHOOK#{endpoint}"
+	endpointKey = "T#{tenant}#WEBHOOK#{endpoint}#n"
 )
 
 var aShard = regexp.MustCompile(`#EVENTS#\d+#SENT$`)

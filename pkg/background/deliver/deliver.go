@@ -80,9 +80,14 @@ func (w Worker) Handle(ctx context.Context, m webhook.Message) error {
 // send makes one attempt to deliver an event.
 func (w Worker) send(ctx context.Context, t table.Tenant, m webhook.Message) error {
 	items, err := t.Batch(ctx, webhook.BookKey(t, m.Person), event.Key(t, m.Shard, m.Number),
-		webhook.DeliveryKey(t, m.Endpoint, m.Event))
+		webhook.DeliveryKey(t, m.Endpoint, m.Shard, m.Event))
 	if err != nil {
 		return err
+	}
+	if m.Attempt > 1 && !items[2].Found() { // an older version wrote it
+		if items[2], err = t.Get(ctx, webhook.DeliveryKey(t, m.Endpoint, 0, m.Event)); err != nil {
+			return err
+		}
 	}
 	book, err := webhook.FromItem(items[0])
 	if err != nil {
