@@ -262,6 +262,7 @@ var derived = map[string]bool{"suffix": true, "rank": true, "text": true}
 var neverReplaced = map[string]string{
 	"log": "an entry of a log", "posting": "an entry of a log",
 	"event":       "written once, kept for 30 days",
+	"webhookCopy": "copies an item of type webhooks as it is written, with what that preserves",
 	"redelivery":  "written once, kept for a day",
 	"robots":      "written by the demo and svc tenant create",
 	"estimate":    "written once, valid for five minutes",

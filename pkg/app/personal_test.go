@@ -13,7 +13,7 @@ import (
 // identifiers only. docs/privacy.md has the others.
 var impersonal = strings.Fields("body branding business client code comment delivery demo dispatch due email emitted " +
 	"event family flags grant job key membership menuitem payments person post rank redelivery retention robots sent " +
-	"service settings slug state swept tenant text token vote zone")
+	"service settings slug state swept tenant text token vote webhookCopy zone")
 
 // TestPersonalDataIsListed: docs/privacy.md says of each type of item with data of a
 // rider or driver what an erasure does with it. Whoever stores a new type of item

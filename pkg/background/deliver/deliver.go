@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	mathrand "math/rand/v2"
 	"net/http"
+	"reflect"
 	"time"
 
 	"svc/pkg/access/signing"
@@ -79,7 +80,7 @@ func (w Worker) Handle(ctx context.Context, m webhook.Message) error {
 
 // send makes one attempt to deliver an event.
 func (w Worker) send(ctx context.Context, t table.Tenant, m webhook.Message) error {
-	items, err := t.Batch(ctx, webhook.BookKey(t, m.Person), event.Key(t, m.Shard, m.Number),
+	items, err := t.Batch(ctx, webhook.KeyFor(t, m.Person, m.Shard), event.Key(t, m.Shard, m.Number),
 		webhook.DeliveryKey(t, m.Endpoint, m.Shard, m.Event))
 	if err != nil {
 		return err
@@ -89,7 +90,7 @@ func (w Worker) send(ctx context.Context, t table.Tenant, m webhook.Message) err
 			return err
 		}
 	}
-	book, err := webhook.FromItem(items[0])
+	book, err := w.spread(ctx, t, m, items[0])
 	if err != nil {
 		return err
 	}
@@ -190,16 +191,22 @@ func (w Worker) record(ctx context.Context, t table.Tenant, m webhook.Message, s
 func (w Worker) judge(ctx context.Context, t table.Tenant, r *webhook.Record, word string) error {
 	failed := word != webhook.Succeeded
 	since := r.FailingSince
-	if !failed && since == nil || failed && since != nil && word != webhook.Gone && !w.late(*since) {
+	switch {
+	case !failed && since == nil, failed && since != nil && word != webhook.Gone && !w.late(*since):
+		return nil
+	case failed && word != webhook.Gone && w.lately(r.RecoveredAt):
 		return nil
 	}
 	return w.change(ctx, t, r.Subscription.Person(), r.ID, func(one *webhook.Record, _ *table.Tx) {
 		switch {
 		case one.Status != webhook.Enabled:
 		case !failed:
-			one.FailingSince = nil
+			if one.FailingSince != nil {
+				one.FailingSince, one.RecoveredAt = nil, timestamp.Format(w.Now())
+			}
 		case word == webhook.Gone:
 			one.Disable(webhook.Gone, w.Now())
+		case one.FailingSince == nil && w.lately(one.RecoveredAt):
 		case one.FailingSince == nil:
 			one.FailingSince = timestamp.Ptr(w.Now())
 		case w.late(*one.FailingSince):
@@ -211,6 +218,14 @@ func (w Worker) judge(ctx context.Context, t table.Tenant, r *webhook.Record, wo
 func (w Worker) late(since string) bool {
 	at, err := timestamp.Parse(since)
 	return err == nil && w.Now().Sub(at) > webhook.FailingFor
+}
+
+// lately reports whether an endpoint recovered just now. A failure then changes nothing
+// of it: its next attempt will, if that fails too. Else an endpoint that fails now and
+// then would change as often as it gets events.
+func (w Worker) lately(recovered string) bool {
+	at, err := timestamp.Parse(recovered)
+	return err == nil && w.Now().Sub(at) < time.Minute
 }
 
 // edit edits the tenant's endpoints, or a person's subscriptions. f returns false if
@@ -233,6 +248,7 @@ func edit(ctx context.Context, t table.Tenant, person string, f func(*webhook.Bo
 		next := book.Item(t)
 		next.Version, next.Preserve = it.Version, it.Unknown()
 		tx.Replace(next).Else(table.ErrConflict)
+		book.PutCopies(tx, t)
 		return tx.Commit(ctx)
 	})
 }
@@ -248,9 +264,12 @@ func (w Worker) change(ctx context.Context, t table.Tenant, person, id string,
 		if r == nil {
 			return false
 		}
-		was := r.Status
+		was := *r
 		f(r, tx)
-		if person == "" && was == webhook.Enabled && r.Status == webhook.Disabled {
+		if reflect.DeepEqual(was, *r) {
+			return false
+		}
+		if person == "" && was.Status == webhook.Enabled && r.Status == webhook.Disabled {
 			one := *r
 			told = &one
 		}

@@ -105,5 +105,6 @@ func announce(ctx context.Context, tx *table.Tx, t table.Tenant, own Book, now t
 	}
 	book.Personal = &next
 	audit.Put(tx, it, book.Item(t))
+	book.PutCopies(tx, t)
 	return nil
 }
