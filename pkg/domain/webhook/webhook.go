@@ -87,6 +87,10 @@ type Personal struct {
 	Start
 
 	Until string `json:"until"` // no subscription of a person lasts longer
+
+	// Persons are who subscribed last in a sandbox, the last one at the end. Elsewhere
+	// they are not listed: there may be any number of them.
+	Persons []string `json:"persons,omitempty"`
 }
 
 // MaxEndpoints is the maximum number of endpoints of a tenant.
