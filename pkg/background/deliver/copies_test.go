@@ -47,6 +47,10 @@ func TestEndpointsAreCopied(t *testing.T) {
 	if got := r.take(); len(got) != 17 {
 		t.Errorf("got %d messages, want 17", len(got))
 	}
+	w.Want(201, nil, "POST", "/api/v1/webhooks", w.operator, `{"url": "https://hooks.metro.example"}`)
+	if versions, enabled := w.copies(hook.ID); len(versions) != 1 || enabled != webhook.Copies {
+		t.Errorf("after another endpoint was added: versions %v, %d enabled", versions, enabled)
+	}
 	path := "/api/v1/webhooks/" + hook.ID
 	for _, change := range []struct{ method, path, body string }{
 		{"PATCH", path, `{"enabled": false}`}, {"PATCH", path, `{"enabled": true}`}, {"DELETE", path, ""},

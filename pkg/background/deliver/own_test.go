@@ -236,3 +236,25 @@ func TestAdvanceReachesPersons(t *testing.T) {
 		t.Errorf("%d attempts were made twice", len(got))
 	}
 }
+
+// TestPersonsAreCopied: the copies of a tenant's endpoints say too that persons have
+// subscriptions. A person's subscription gets the events of every shard.
+func TestPersonsAreCopied(t *testing.T) {
+	w := newOwn(t)
+	w.sharded(t)
+	hook := w.create(w.r.URL, "")
+	w.ride(12)
+	w.run()
+	w.begin(w.r.URL)
+	if versions, enabled := w.copies(hook.ID); len(versions) != 1 || enabled != webhook.Copies {
+		t.Errorf("copies of versions %v; %d have the endpoint", versions, enabled)
+	}
+	w.enabled()
+	w.Want(200, nil, "DELETE", "/api/v1/webhooks/"+hook.ID, w.operator, "")
+	w.r.take()
+	w.ride(12)
+	w.run()
+	if got := w.r.take(); len(got) != 12 {
+		t.Errorf("got %d events of 12", len(got))
+	}
+}
