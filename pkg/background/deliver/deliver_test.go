@@ -104,6 +104,13 @@ func TestRotation(t *testing.T) {
 	if !strings.Contains(first, "whsec_") || strings.Contains(again, "whsec_") {
 		t.Errorf("first %s, repeated %s; want the secret once", first, again)
 	}
+	for i := range 2 {
+		made := w.Want(201, nil, "POST", "/api/v1/webhooks", w.operator, fmt.Sprintf(`{"url": %q}`, r.URL), "Idempotency-Key",
+			"create").Body
+		if strings.Contains(made, "whsec_") != (i == 0) {
+			t.Errorf("creation %d: %s; want the secret once", i+1, made)
+		}
+	}
 }
 
 // TestSchedule: the attempts come after the pauses of the schedule, ±20 %, each with
