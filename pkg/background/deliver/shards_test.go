@@ -104,7 +104,8 @@ func TestDeliveriesAreSharded(t *testing.T) {
 	if got := r.take(); len(got) != 6 {
 		t.Errorf("advance made %d attempts of 6", len(got))
 	}
-	w.Want(200, nil, "POST", path+"/replay", w.operator, fmt.Sprintf(`{"after": %q}`, timestamp.Format(w.Now().Add(-time.Hour))))
+	began := timestamp.Format(w.Now().Add(-time.Hour))
+	w.Want(200, nil, "POST", path+"/replay", w.operator, fmt.Sprintf(`{"after": %q}`, began))
 	w.requested(hook.ID)
 	if got := r.take(); len(got) != n+6 {
 		t.Errorf("a range replays %d of %d", len(got), n+6)
