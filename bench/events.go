@@ -189,8 +189,8 @@ func (e told) section() string {
 	return "### Events\n\n" + markdown.Paragraph(
 		"An event that is sent to one endpoint takes %s read and %s write units, from the change in the stream to the "+
 			"record of its delivery; `make ceilings` fails above %s write units. Here each event was in a step of its own; "+
-			"events that are appended together cost less. With %d shards and %d copies of its endpoints, a tenant with one endpoint "+
-			"gets and sends %s events a second, and `make ceilings` fails below %s. The table shows how many events a second "+
+			"events that are appended together cost less. With %d shards and %d copies of its endpoints, a tenant with one "+
+			"endpoint gets and sends %s events a second, and `make ceilings` fails below %s. The table shows how many events a second "+
 			"one key of each kind serves.",
 		units(e.all.reads), units(e.all.writes), units(mostEventWrites), tenant.MaxShards, webhook.Copies,
 		many(int(e.most())), many(int(leastEvents))) +

@@ -13,6 +13,8 @@ import (
 	"reflect"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"svc/pkg/access/signing"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
@@ -46,18 +48,24 @@ func jitter(pause time.Duration) time.Duration {
 	return pause + time.Duration((mathrand.Float64()*0.4-0.2)*float64(pause)) //nolint:gosec // jitter is no secret
 }
 
-// Book is the book of what is due.
-func (w Worker) Book() due.Book { return webhook.Due(w.DB, w.Now) }
+// Book is the book of what is due for the event of a message.
+func (w Worker) Book(m webhook.Message) due.Book { return webhook.Due(w.DB, w.Now, m.Shard) }
 
-// Sweep passes what is due to do.
+// Sweep passes what is due to do. What fails in one book does not delay another.
 func (w Worker) Sweep(ctx context.Context, do func(context.Context, webhook.Message) error) error {
-	return w.Book().Sweep(ctx, func(ctx context.Context, k due.Task) error {
-		var m webhook.Message
-		if err := json.Unmarshal([]byte(k.ID), &m); err != nil {
-			return err
-		}
-		return do(ctx, m)
-	})
+	var group errgroup.Group
+	for _, book := range webhook.AllDue(w.DB, w.Now) {
+		group.Go(func() error {
+			return book.Sweep(ctx, func(ctx context.Context, k due.Task) error {
+				var m webhook.Message
+				if err := json.Unmarshal([]byte(k.ID), &m); err != nil {
+					return err
+				}
+				return do(ctx, m)
+			})
+		})
+	}
+	return group.Wait()
 }
 
 // Handle does what a message says. After an error the queue must deliver it again.
@@ -174,7 +182,7 @@ func (w Worker) record(ctx context.Context, t table.Tenant, m webhook.Message, s
 	m.Attempt, m.Round = m.Attempt+1, false
 	tx := t.Write()
 	tx.Put(it)
-	w.Book().Add(tx, webhook.TaskOf(m, *next))
+	w.Book(m).Add(tx, webhook.TaskOf(m, *next))
 	if err := table.Retry(ctx, tx.Commit); err != nil {
 		return err
 	}

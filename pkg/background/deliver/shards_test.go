@@ -1,6 +1,8 @@
 package deliver_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,6 +11,7 @@ import (
 	"time"
 
 	"svc/pkg/base/timestamp"
+	"svc/pkg/data/due"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/event"
 	"svc/pkg/domain/webhook"
@@ -166,5 +169,39 @@ func TestDeliveriesOfOlderVersions(t *testing.T) {
 	}
 	if got := w.pages(hook.ID, ""); len(got) != 8 || len(got[0].Attempts) != 5 {
 		t.Errorf("after the replays: %d deliveries, %+v", len(got), got[0])
+	}
+}
+
+// TestFailuresAreSpread: what is due for events in other shards than the first is in
+// other books, and is carried out at its time.
+func TestFailuresAreSpread(t *testing.T) {
+	w, r := newWorld(t, nil), newReceiver(t)
+	w.sharded(t)
+	hook := w.create(r.URL, "")
+	r.answers(500, nil)
+	w.ride(16)
+	w.run()
+	r.take()
+	w.queue = nil // the messages are lost
+	first := 0
+	for _, it := range w.kept(hook.ID, 0) {
+		if it.Found() {
+			first++
+		}
+	}
+	w.Advance(10 * time.Second)
+	swept := map[string]int{}
+	for _, book := range webhook.AllDue(w.DB, w.Now) {
+		testkit.Must(t, book.Sweep(t.Context(), func(context.Context, due.Task) error {
+			swept[book.Name]++
+			return errors.New("later")
+		}))
+	}
+	if swept["webhooks"] != first || len(swept) < 2 {
+		t.Errorf("due are %v; want %d of the first shard in its book", swept, first)
+	}
+	w.pass(2 * time.Minute)
+	if got := r.take(); len(got) != 16 {
+		t.Errorf("%d attempts of 16", len(got))
 	}
 }

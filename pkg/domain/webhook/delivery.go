@@ -191,9 +191,26 @@ func (m Message) Group() string {
 	return m.Tenant
 }
 
-// Due is what the sender must do at a later time.
-func Due(db *table.DB, now func() time.Time) due.Book {
-	return due.Book{DB: db, Name: "webhooks", Now: now}
+// dueBooks is how many books of what is due there are.
+const dueBooks = 5
+
+// Due is what the sender must do at a later time for events in a shard. Events in other
+// shards than the first are those of large tenants. They have other books: if all
+// attempts of a large tenant fail, the rows of the others are not delayed.
+func Due(db *table.DB, now func() time.Time, shard int) due.Book {
+	if shard == 0 {
+		return due.Book{DB: db, Name: "webhooks", Now: now}
+	}
+	return due.Book{DB: db, Name: "webhooks-" + strconv.Itoa(1+shard%(dueBooks-1)), Now: now}
+}
+
+// AllDue is everything that the sender must do at a later time.
+func AllDue(db *table.DB, now func() time.Time) []due.Book {
+	out := make([]due.Book, dueBooks)
+	for shard := range out {
+		out[shard] = Due(db, now, shard)
+	}
+	return out
 }
 
 // TaskOf returns the due task of a message.
