@@ -54,6 +54,7 @@ func (w Worker) Book(m webhook.Message) due.Book { return webhook.Due(w.DB, w.No
 // Sweep passes what is due to do. What fails in one book does not delay another.
 func (w Worker) Sweep(ctx context.Context, do func(context.Context, webhook.Message) error) error {
 	var group errgroup.Group
+	group.SetLimit(2)
 	for _, book := range webhook.AllDue(w.DB, w.Now) {
 		group.Go(func() error {
 			return book.Sweep(ctx, func(ctx context.Context, k due.Task) error {

@@ -686,7 +686,7 @@ func TestAddresses(t *testing.T) {
 // the event arrives, with one id. With several shards it may also copy the endpoints.
 func TestKilledBetweenAnyTwoRequests(t *testing.T) {
 	for _, status := range []int{204, 500} {
-		for n := range 24 {
+		for n := range 20 {
 			for _, lost := range []bool{false, true} {
 				wire := &testkit.Wire{}
 				w, r := newWorld(t, wire), newReceiver(t)
