@@ -36,20 +36,22 @@ const (
 	leastEvents     = 10_000.0 // events a second that the feed of one tenant takes
 )
 
-// The keys of a shard of the feed, of what was passed on of it, and of the records of
-// an endpoint's deliveries.
+// The keys of a shard of the feed, of what was passed on of it, of the records of an
+// endpoint's deliveries, and of a copy of the endpoints.
 const (
 	feedKey     = "T#{tenant}#EVENTS#n"
 	sentKey     = feedKey + "#SENT"
-	endpointKey = "T#{tenant}#WEBHOOK#{endpoint}"
+	endpointKey = "T#{tenant}#WEBHOOK#{endpoint}#n"
+	copyKey     = "T#{tenant}#WEBHOOK#COPY#n"
 )
 
 var aShard = regexp.MustCompile(`#EVENTS#\d+#SENT$`)
 
-// feedMost returns how many events a second the feed of one tenant takes, if each comes
+// most returns how many events a second a tenant with one endpoint may have, if each comes
 // in a transaction of its own and the shards get the same number.
-func (e told) feedMost() float64 {
-	return tenant.MaxShards / max(e.keys[feedKey].share(), e.keys[sentKey].share())
+func (e told) most() float64 {
+	return min(tenant.MaxShards/max(e.keys[feedKey].share(), e.keys[sentKey].share(), e.keys[endpointKey].share()),
+		webhook.Copies/e.keys[copyKey].share())
 }
 
 // check returns an error if an event consumes more than it may.
@@ -60,8 +62,8 @@ func (e told) check() error {
 	case e.all.writes > mostEventWrites:
 		return fmt.Errorf("an event with one endpoint takes %s write units, at most %s wanted", units(e.all.writes),
 			units(mostEventWrites))
-	case e.feedMost() < leastEvents:
-		return fmt.Errorf("the feed of one tenant takes %.0f events a second, at least %.0f wanted", e.feedMost(),
+	case e.most() < leastEvents:
+		return fmt.Errorf("one tenant with one endpoint has at most %.0f events a second, at least %.0f wanted", e.most(),
 			leastEvents)
 	}
 	return nil
@@ -106,7 +108,7 @@ func (w *world) measureEvent(ctx context.Context) (out told, err error) {
 		taken, all := w.keys.take()
 		out.all = out.all.plus(all, events)
 		for key, l := range taken {
-			shape := aShard.ReplaceAllString(w.shape(key), "#EVENTS#n#SENT")
+			shape := w.eventShape(key)
 			loads[shape] = loads[shape].plus(l, events)
 		}
 	}
@@ -115,10 +117,10 @@ func (w *world) measureEvent(ctx context.Context) (out told, err error) {
 		switch {
 		case scopeOf(shape) != "{tenant}" && !strings.Contains(shape, "#WEBHOOK#"):
 			continue
-		case !strings.Contains(shape, "#EVENTS#"): // an event is in one shard only
+		case !strings.Contains(shape, "#EVENTS#") && !strings.Contains(shape, "#WEBHOOK#"): // these are of one event only
 			l = load{}.plus(l, float64(spread(shape, w.shards)))
 		}
-		out.keys[strings.Replace(shape, "#WEBHOOK#{request}", "#WEBHOOK#{endpoint}", 1)] = l
+		out.keys[shape] = l
 	}
 	// Neither engine says what a batch of writes takes. Each of these items has less than a KB.
 	for _, key := range []string{sentKey, endpointKey} {
@@ -128,8 +130,21 @@ func (w *world) measureEvent(ctx context.Context) (out told, err error) {
 	return out, out.check()
 }
 
+// eventShape returns the shape of a key. Keys of the first shard, which have no number,
+// have the shape of the others.
+func (w *world) eventShape(key string) string {
+	shape := aShard.ReplaceAllString(w.shape(key), "#EVENTS#n#SENT")
+	switch {
+	case shape == "T#{tenant}#WEBHOOKS":
+		return copyKey
+	case strings.Contains(shape, "#WEBHOOK#{request}"):
+		return endpointKey
+	}
+	return shape
+}
+
 // endpoint writes an enabled endpoint at the address, the only one, which gets what
-// comes from now on.
+// comes from now on, and its copies.
 func (w *world) endpoint(ctx context.Context, t table.Tenant, address string) error {
 	one, err := webhook.New(address, "", nil, "usr_1", w.now(), true)
 	if err != nil {
@@ -145,7 +160,11 @@ func (w *world) endpoint(ctx context.Context, t table.Tenant, address string) er
 	one.Challenged = one.Challenges
 	book := webhook.Book{Endpoints: []webhook.Record{one}}
 	book.Verified(&book.Endpoints[0], after, w.now())
-	return t.Load(ctx, book.Item(t))
+	book.Copies = webhook.Copies
+	tx := t.Write()
+	tx.Put(book.Item(t))
+	book.PutCopies(tx, t)
+	return tx.Commit(ctx)
 }
 
 // booked stores a new trip of which the feed has nothing.
@@ -169,7 +188,7 @@ func (e told) section() string {
 	}
 	slices.SortFunc(rows, func(a, b []string) int { return strings.Compare(a[0], b[0]) })
 	return "### Events\n\n" + paragraph("events", units(e.all.reads), units(e.all.writes),
-		units(mostEventWrites), tenant.MaxShards, markdown.Thousands(int(e.feedMost())),
+		units(mostEventWrites), tenant.MaxShards, webhook.Copies, markdown.Thousands(int(e.most())),
 		markdown.Thousands(int(leastEvents))) +
 		markdown.Table([]string{"key", ">read units", ">write units", ">events a second"}, rows) + "\n"
 }

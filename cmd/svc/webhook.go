@@ -244,7 +244,11 @@ func (c *cli) webhookReplay() *cobra.Command {
 		q := webhook.Request{}
 		if len(args) == 3 {
 			q.Event = args[2]
-			if it, err := t.Get(ctx, webhook.DeliveryKey(t, r.ID, q.Event)); err != nil || !it.Live(time.Now()) {
+			shards, err := tenant.ReadShards(ctx, t)
+			if err != nil {
+				return err
+			}
+			if it, err := webhook.FindDelivery(ctx, t, r.ID, shards, q.Event); err != nil || !it.Live(time.Now()) {
 				return errors.Join(err, missing(fault.NotFound(), "delivery of the event", q.Event))
 			}
 		} else if q, err = rangeOf(ctx, t, *after, *before); err != nil {

@@ -63,7 +63,7 @@ func (p *Runtime) SendWebhooks(ctx context.Context, delay time.Duration, message
 		tx := p.DB.Platform("DUE").Write()
 		for _, m := range some {
 			if delay == 0 {
-				w.Book().Add(tx, webhook.TaskOf(m, at))
+				w.Book(m).Add(tx, webhook.TaskOf(m, at))
 			}
 		}
 		if err := table.Retry(ctx, tx.Commit); err != nil {
@@ -80,7 +80,7 @@ func (p *Runtime) SendWebhooks(ctx context.Context, delay time.Duration, message
 				return
 			}
 			tx := p.DB.Platform("DUE").Write()
-			w.Book().Remove(tx, webhook.TaskOf(m, at))
+			w.Book(m).Remove(tx, webhook.TaskOf(m, at))
 			_ = tx.Commit(ctx) // else the sweep finds nothing to do
 		})
 	}

@@ -141,7 +141,7 @@ func (s *suite) fire(t *testing.T, event string, later time.Time) {
 					continue
 				}
 				tx := platform.Write()
-				webhook.Due(s.DB, time.Now).Add(tx, webhook.TaskOf(m, time.Now()))
+				webhook.Due(s.DB, time.Now, m.Shard).Add(tx, webhook.TaskOf(m, time.Now()))
 				tx.Delete(row.Key)
 				testkit.Must(t, tx.Commit(t.Context()))
 				moved++

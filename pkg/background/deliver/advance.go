@@ -15,7 +15,8 @@ import (
 const mostPages = 10
 
 // advance puts the attempts of a sandbox into the queue that are due within the time
-// ahead, one of each delivery. The attempt's own row then finds it made.
+// ahead, one of each delivery: those to its endpoints, and to the subscriptions of
+// persons' agents. The attempt's own row then finds it made.
 func (w Worker) advance(ctx context.Context, t table.Tenant, ahead time.Duration) error {
 	items, err := t.Batch(ctx, webhook.Key(t), authz.FlagsKey(t, 0))
 	if err != nil || !tenant.IsSandbox(items[1]) {
@@ -26,6 +27,31 @@ func (w Worker) advance(ctx context.Context, t table.Tenant, ahead time.Duration
 		return err
 	}
 	until := timestamp.Format(w.Now().Add(ahead))
+	if err := w.advanceAll(ctx, t, "", book, until); err != nil || book.Personal == nil {
+		return err
+	}
+	keys := make([]table.Key, len(book.Personal.Persons))
+	for i, person := range book.Personal.Persons {
+		keys[i] = webhook.BookKey(t, person)
+	}
+	if items, err = t.Batch(ctx, keys...); err != nil {
+		return err
+	}
+	for i, person := range book.Personal.Persons {
+		own, err := webhook.FromItem(items[i])
+		if err == nil {
+			err = w.advanceAll(ctx, t, person, own, until)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// advanceAll puts the attempts into the queue that are due until the time, of a tenant's
+// endpoints or of a person's subscriptions.
+func (w Worker) advanceAll(ctx context.Context, t table.Tenant, person string, book webhook.Book, until string) error {
 	for _, r := range book.Endpoints {
 		after := ""
 		for range mostPages {
@@ -36,8 +62,8 @@ func (w Worker) advance(ctx context.Context, t table.Tenant, ahead time.Duration
 			var out []webhook.Message
 			for _, s := range page {
 				if s.NextAt != nil && *s.NextAt <= until {
-					out = append(out, webhook.Message{Tenant: t.ID(), Endpoint: r.ID, Event: s.EventID, Shard: s.Shard,
-						Number: s.Number, Attempt: s.Made + 1})
+					out = append(out, webhook.Message{Tenant: t.ID(), Person: person, Endpoint: r.ID, Event: s.EventID,
+						Shard: s.Shard, Number: s.Number, Attempt: s.Made + 1})
 				}
 			}
 			if err := w.Later(ctx, 0, out...); err != nil {

@@ -10,7 +10,10 @@ import (
 	"log/slog"
 	mathrand "math/rand/v2"
 	"net/http"
+	"reflect"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"svc/pkg/access/signing"
 	"svc/pkg/base/ids"
@@ -45,18 +48,25 @@ func jitter(pause time.Duration) time.Duration {
 	return pause + time.Duration((mathrand.Float64()*0.4-0.2)*float64(pause)) //nolint:gosec // jitter is no secret
 }
 
-// Book is the book of what is due.
-func (w Worker) Book() due.Book { return webhook.Due(w.DB, w.Now) }
+// Book is the book of what is due for the event of a message.
+func (w Worker) Book(m webhook.Message) due.Book { return webhook.Due(w.DB, w.Now, m.Shard) }
 
-// Sweep passes what is due to do.
+// Sweep passes what is due to do. What fails in one book does not delay another.
 func (w Worker) Sweep(ctx context.Context, do func(context.Context, webhook.Message) error) error {
-	return w.Book().Sweep(ctx, func(ctx context.Context, k due.Task) error {
-		var m webhook.Message
-		if err := json.Unmarshal([]byte(k.ID), &m); err != nil {
-			return err
-		}
-		return do(ctx, m)
-	})
+	var group errgroup.Group
+	group.SetLimit(2)
+	for _, book := range webhook.AllDue(w.DB, w.Now) {
+		group.Go(func() error {
+			return book.Sweep(ctx, func(ctx context.Context, k due.Task) error {
+				var m webhook.Message
+				if err := json.Unmarshal([]byte(k.ID), &m); err != nil {
+					return err
+				}
+				return do(ctx, m)
+			})
+		})
+	}
+	return group.Wait()
 }
 
 // Handle does what a message says. After an error the queue must deliver it again.
@@ -79,12 +89,17 @@ func (w Worker) Handle(ctx context.Context, m webhook.Message) error {
 
 // send makes one attempt to deliver an event.
 func (w Worker) send(ctx context.Context, t table.Tenant, m webhook.Message) error {
-	items, err := t.Batch(ctx, webhook.BookKey(t, m.Person), event.Key(t, m.Shard, m.Number),
-		webhook.DeliveryKey(t, m.Endpoint, m.Event))
+	items, err := t.Batch(ctx, webhook.KeyFor(t, m.Person, m.Shard), event.Key(t, m.Shard, m.Number),
+		webhook.DeliveryKey(t, m.Endpoint, m.Shard, m.Event))
 	if err != nil {
 		return err
 	}
-	book, err := webhook.FromItem(items[0])
+	if m.Attempt > 1 && !items[2].Found() { // an older version wrote it
+		if items[2], err = t.Get(ctx, webhook.DeliveryKey(t, m.Endpoint, 0, m.Event)); err != nil {
+			return err
+		}
+	}
+	book, err := w.spread(ctx, t, m, items[0])
 	if err != nil {
 		return err
 	}
@@ -168,7 +183,7 @@ func (w Worker) record(ctx context.Context, t table.Tenant, m webhook.Message, s
 	m.Attempt, m.Round = m.Attempt+1, false
 	tx := t.Write()
 	tx.Put(it)
-	w.Book().Add(tx, webhook.TaskOf(m, *next))
+	w.Book(m).Add(tx, webhook.TaskOf(m, *next))
 	if err := table.Retry(ctx, tx.Commit); err != nil {
 		return err
 	}
@@ -185,16 +200,22 @@ func (w Worker) record(ctx context.Context, t table.Tenant, m webhook.Message, s
 func (w Worker) judge(ctx context.Context, t table.Tenant, r *webhook.Record, word string) error {
 	failed := word != webhook.Succeeded
 	since := r.FailingSince
-	if !failed && since == nil || failed && since != nil && word != webhook.Gone && !w.late(*since) {
+	switch {
+	case !failed && since == nil, failed && since != nil && word != webhook.Gone && !w.late(*since):
+		return nil
+	case failed && word != webhook.Gone && w.lately(r.RecoveredAt):
 		return nil
 	}
 	return w.change(ctx, t, r.Subscription.Person(), r.ID, func(one *webhook.Record, _ *table.Tx) {
 		switch {
 		case one.Status != webhook.Enabled:
 		case !failed:
-			one.FailingSince = nil
+			if one.FailingSince != nil {
+				one.FailingSince, one.RecoveredAt = nil, timestamp.Format(w.Now())
+			}
 		case word == webhook.Gone:
 			one.Disable(webhook.Gone, w.Now())
+		case one.FailingSince == nil && w.lately(one.RecoveredAt):
 		case one.FailingSince == nil:
 			one.FailingSince = timestamp.Ptr(w.Now())
 		case w.late(*one.FailingSince):
@@ -206,6 +227,14 @@ func (w Worker) judge(ctx context.Context, t table.Tenant, r *webhook.Record, wo
 func (w Worker) late(since string) bool {
 	at, err := timestamp.Parse(since)
 	return err == nil && w.Now().Sub(at) > webhook.FailingFor
+}
+
+// lately reports whether an endpoint recovered just now. A failure then changes nothing
+// of it: its next attempt will, if that fails too. Else an endpoint that fails now and
+// then would change as often as it gets events.
+func (w Worker) lately(recovered string) bool {
+	at, err := timestamp.Parse(recovered)
+	return err == nil && w.Now().Sub(at) < time.Minute
 }
 
 // edit edits the tenant's endpoints, or a person's subscriptions. f returns false if
@@ -228,6 +257,7 @@ func edit(ctx context.Context, t table.Tenant, person string, f func(*webhook.Bo
 		next := book.Item(t)
 		next.Version, next.Preserve = it.Version, it.Unknown()
 		tx.Replace(next).Else(table.ErrConflict)
+		book.PutCopies(tx, t)
 		return tx.Commit(ctx)
 	})
 }
@@ -243,9 +273,12 @@ func (w Worker) change(ctx context.Context, t table.Tenant, person, id string,
 		if r == nil {
 			return false
 		}
-		was := r.Status
+		was := *r
 		f(r, tx)
-		if person == "" && was == webhook.Enabled && r.Status == webhook.Disabled {
+		if reflect.DeepEqual(was, *r) {
+			return false
+		}
+		if person == "" && was.Status == webhook.Enabled && r.Status == webhook.Disabled {
 			one := *r
 			told = &one
 		}

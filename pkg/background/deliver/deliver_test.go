@@ -20,6 +20,7 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/background/deliver"
 	"svc/pkg/base/outbound"
+	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/event"
 	"svc/pkg/domain/webhook"
@@ -89,10 +90,26 @@ func TestRotation(t *testing.T) {
 	}
 	key := []string{"Idempotency-Key", "rotate"}
 	path := "/api/v1/webhooks/" + hook.ID + "/rotate"
+	w.Want(400, nil, "POST", path, w.operator, `{"overlapHours": 169}`)
+	for body, overlap := range map[string]time.Duration{"": 24 * time.Hour, `{"overlapHours": 168}`: 7 * 24 * time.Hour} {
+		w.Want(200, nil, "POST", path, w.operator, body)
+		book, err := webhook.FromItem(w.item())
+		testkit.Must(t, err)
+		if until := book.Endpoints[0].PreviousUntil; until != timestamp.Format(w.Now().Add(overlap)) {
+			t.Errorf("after %q the old secret ends at %s", body, until)
+		}
+	}
 	first := w.Want(200, nil, "POST", path, w.operator, "", key...).Body
 	again := w.Want(200, nil, "POST", path, w.operator, "", key...).Body
 	if !strings.Contains(first, "whsec_") || strings.Contains(again, "whsec_") {
 		t.Errorf("first %s, repeated %s; want the secret once", first, again)
+	}
+	for i := range 2 {
+		made := w.Want(201, nil, "POST", "/api/v1/webhooks", w.operator, fmt.Sprintf(`{"url": %q}`, r.URL), "Idempotency-Key",
+			"create").Body
+		if strings.Contains(made, "whsec_") != (i == 0) {
+			t.Errorf("creation %d: %s; want the secret once", i+1, made)
+		}
 	}
 }
 
@@ -351,6 +368,13 @@ func TestEndedDuringDelivery(t *testing.T) {
 // TestEndedWhileConnecting: when an endpoint ends before its connection is open, not a
 // byte is sent. An endpoint that has not ended gets the event.
 func TestEndedWhileConnecting(t *testing.T) {
+	for _, sharded := range []bool{false, true} {
+		endedWhileConnecting(t, sharded)
+	}
+}
+
+func endedWhileConnecting(t *testing.T, sharded bool) {
+	t.Helper()
 	patch := func(body string) func(*world, string) {
 		return func(w *world, id string) { w.Want(200, nil, "PATCH", "/api/v1/webhooks/"+id, w.operator, body) }
 	}
@@ -372,6 +396,11 @@ func TestEndedWhileConnecting(t *testing.T) {
 		if name != "disabled" && name != "moved" { // an operator cannot change these of a subscription
 			w.subscribe()
 		}
+		if sharded {
+			w.sharded(t)
+			w.ride(12)
+			w.run()
+		}
 		r.take()
 		var once sync.Once
 		w.worker.Client = &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network,
@@ -389,7 +418,7 @@ func TestEndedWhileConnecting(t *testing.T) {
 			want = 1
 		}
 		if got := r.take(); len(got) != want {
-			t.Errorf("%s: %d requests, want %d", name, len(got), want)
+			t.Errorf("%s, sharded %v: %d requests, want %d", name, sharded, len(got), want)
 		}
 	}
 }
@@ -590,6 +619,36 @@ func TestOtherTenant(t *testing.T) {
 	if e := w.get(hook.ID); e.Status != webhook.Enabled {
 		t.Errorf("%+v", e)
 	}
+	var own webhook.WithSecret
+	w.Want(201, &own, "POST", "/api/v1/webhooks", foreign, fmt.Sprintf(`{"url": %q}`, r.URL))
+	replay := func(event string) string {
+		body := fmt.Sprintf(`{"event": %q}`, event)
+		return w.Want(404, nil, "POST", "/api/v1/webhooks/"+own.ID+"/replay", foreign, body).Body
+	}
+	if there, none := replay(sent), replay("evt_01ARZ3NDEKTSV4RRFFQ69G5FAV"); there != none {
+		t.Errorf("an event of another tenant: %s, and one that does not exist: %s", there, none)
+	}
+}
+
+// TestPatience: an attempt takes 15 seconds at most. A receiver that has not answered
+// then gets the event again.
+func TestPatience(t *testing.T) {
+	w, r := newWorld(t, nil), newReceiver(t)
+	hook := w.create(r.URL, "")
+	var left time.Duration
+	w.worker.Client = roundTrip(func(req *http.Request) (*http.Response, error) {
+		at, _ := req.Context().Deadline()
+		left = time.Until(at)
+		return nil, context.DeadlineExceeded
+	})
+	w.ride(1)
+	w.run()
+	if left < 14*time.Second || left > 15*time.Second {
+		t.Errorf("an attempt may take %v", left)
+	}
+	if d := w.deliveries(hook.ID, "?status=pending"); len(d) != 1 || d[0].Attempts[0].Result != "timeout" {
+		t.Errorf("deliveries %+v", d)
+	}
 }
 
 // TestAddresses that are no public https addresses are refused at once.
@@ -616,21 +675,29 @@ func TestAddresses(t *testing.T) {
 			t.Errorf("%s (local %v): %q", tt.url, tt.local, got)
 		}
 	}
+	w := newWorld(t, nil)
+	for url, status := range map[string]int{"http://127.0.0.1:9000/": 201, "http://localhost:9000/": 400,
+		"http://10.0.0.1/": 400, "https://[::1]/": 400, "http://169.254.169.254/": 400} {
+		w.Want(status, nil, "POST", "/api/v1/webhooks", w.operator, fmt.Sprintf(`{"url": %q}`, url))
+	}
 }
 
 // TestKilledBetweenAnyTwoRequests: whatever the process had done when it was killed,
-// the event arrives, with one id.
+// the event arrives, with one id. With several shards it may also copy the endpoints.
 func TestKilledBetweenAnyTwoRequests(t *testing.T) {
 	for _, status := range []int{204, 500} {
-		for n := range 10 {
+		for n := range 20 {
 			for _, lost := range []bool{false, true} {
 				wire := &testkit.Wire{}
 				w, r := newWorld(t, wire), newReceiver(t)
 				hook := w.create(r.URL, "")
+				if n%2 > 0 {
+					w.sharded(t)
+				}
 				r.take()
 				r.answers(status, nil)
 				at := w.prepare()
-				ctx := wire.CrashAt(t.Context(), n, lost)
+				ctx := wire.CrashAt(t.Context(), n/2, lost)
 				if w.feed.Change(ctx, at) == nil {
 					w.mu.Lock()
 					queue := slices.Clone(w.queue)
@@ -651,7 +718,8 @@ func TestKilledBetweenAnyTwoRequests(t *testing.T) {
 					ids[one.id] = true
 				}
 				if d := w.deliveries(hook.ID, ""); len(ids) != 1 || len(d) != 1 || d[0].Status != webhook.Succeeded {
-					t.Errorf("status %d, killed at request %d (%v): %d requests, %d ids, %+v", status, n, lost, len(got), len(ids), d)
+					t.Errorf("status %d, killed at request %d (%v): %d requests, %d ids, %+v", status, n/2, lost, len(got),
+						len(ids), d)
 				}
 			}
 		}

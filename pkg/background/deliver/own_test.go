@@ -207,3 +207,54 @@ func TestPersonsEventsCostReadsOnly(t *testing.T) {
 		t.Errorf("an event costs %v reads and %v writes, and %v and %v with a subscription", r0, w0, r1, w1)
 	}
 }
+
+// TestAdvanceReachesPersons: in a sandbox, advance makes the attempts to the
+// subscriptions of persons' agents that are due, as those to the tenant's endpoints.
+// Elsewhere it makes none.
+func TestAdvanceReachesPersons(t *testing.T) {
+	w := newOwn(t)
+	w.sandbox(true)
+	w.begin(w.r.URL)
+	w.enabled()
+	w.r.answers(http.StatusInternalServerError, nil)
+	w.ride(2)
+	w.run()
+	w.r.take()
+	for _, tt := range []struct {
+		sandbox       bool
+		seconds, want int
+	}{{true, 1, 0}, {false, 3600, 0}, {true, 10, 2}, {true, 3600, 2}} {
+		w.sandbox(tt.sandbox)
+		testkit.Must(t, w.worker.Handle(t.Context(), webhook.Message{Tenant: w.tenant.ID(), Advance: tt.seconds}))
+		w.run()
+		if got := w.r.take(); len(got) != tt.want {
+			t.Errorf("%d s ahead, sandbox %v: %d attempts, want %d", tt.seconds, tt.sandbox, len(got), tt.want)
+		}
+	}
+	w.pass(7 * time.Minute) // the rows of the attempts find them made
+	if got := w.r.take(); len(got) > 0 {
+		t.Errorf("%d attempts were made twice", len(got))
+	}
+}
+
+// TestPersonsAreCopied: the copies of a tenant's endpoints say too that persons have
+// subscriptions. A person's subscription gets the events of every shard.
+func TestPersonsAreCopied(t *testing.T) {
+	w := newOwn(t)
+	w.sharded(t)
+	hook := w.create(w.r.URL, "")
+	w.ride(12)
+	w.run()
+	w.begin(w.r.URL)
+	if versions, enabled := w.copies(hook.ID); len(versions) != 1 || enabled != webhook.Copies {
+		t.Errorf("copies of versions %v; %d have the endpoint", versions, enabled)
+	}
+	w.enabled()
+	w.Want(200, nil, "DELETE", "/api/v1/webhooks/"+hook.ID, w.operator, "")
+	w.r.take()
+	w.ride(12)
+	w.run()
+	if got := w.r.take(); len(got) != 12 {
+		t.Errorf("got %d events of 12", len(got))
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/event"
+	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/webhook"
 )
 
@@ -32,7 +33,11 @@ func (w Worker) request(ctx context.Context, t table.Tenant, m webhook.Message) 
 	case q.Test != nil:
 		return w.test(ctx, t, r, *q.Test)
 	case q.Event != "":
-		it, err := t.Get(ctx, webhook.DeliveryKey(t, r.ID, q.Event))
+		shards, err := tenant.ReadShards(ctx, t)
+		if err != nil {
+			return err
+		}
+		it, err := webhook.FindDelivery(ctx, t, r.ID, shards, q.Event)
 		if err != nil || !it.Found() {
 			return err
 		}
@@ -48,7 +53,7 @@ func (w Worker) request(ctx context.Context, t table.Tenant, m webhook.Message) 
 
 // test sends an invented event, once.
 func (w Worker) test(ctx context.Context, t table.Tenant, r *webhook.Record, e event.Event) error {
-	key := webhook.DeliveryKey(t, r.ID, e.ID)
+	key := webhook.DeliveryKey(t, r.ID, 0, e.ID)
 	if it, err := t.Get(ctx, key); err != nil || it.Found() {
 		return err
 	}
@@ -117,25 +122,26 @@ func (w Worker) sendRange(ctx context.Context, t table.Tenant, r *webhook.Record
 
 // number gives each message the number of its attempt.
 func (w Worker) number(ctx context.Context, t table.Tenant, messages []webhook.Message) error {
-	for from := 0; from < len(messages); from += perPage {
-		some := messages[from:min(from+perPage, len(messages))]
-		keys := make([]table.Key, len(some))
-		for i, m := range some {
-			keys[i] = webhook.DeliveryKey(t, m.Endpoint, m.Event)
-		}
-		items, err := t.Batch(ctx, keys...)
-		if err != nil {
-			return err
-		}
-		for i, it := range items {
-			some[i].Attempt = 1
-			if it.Found() {
-				sent, err := webhook.SentFromItem(it)
-				if err != nil {
-					return err
-				}
-				some[i].Attempt = sent.Made + 1
+	keys := make([]table.Key, 0, 2*len(messages))
+	for _, m := range messages { // the second is where older versions wrote it
+		keys = append(keys, webhook.DeliveryKey(t, m.Endpoint, m.Shard, m.Event),
+			webhook.DeliveryKey(t, m.Endpoint, 0, m.Event))
+	}
+	items, err := t.BatchAll(ctx, keys...)
+	if err != nil {
+		return err
+	}
+	for i := range messages {
+		messages[i].Attempt = 1
+		for _, it := range items[2*i : 2*i+2] {
+			if !it.Found() {
+				continue
 			}
+			sent, err := webhook.SentFromItem(it)
+			if err != nil {
+				return err
+			}
+			messages[i].Attempt = max(messages[i].Attempt, sent.Made+1)
 		}
 	}
 	return nil

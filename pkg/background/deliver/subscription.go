@@ -18,7 +18,7 @@ var errEnded = errors.New("the endpoint has ended")
 // read before, or it is a subscription whose access has ended. It removes such
 // a subscription. An error of the table is a tableError.
 func (w Worker) stands(ctx context.Context, t table.Tenant, was *webhook.Record) error {
-	p, keys := w.DB.Platform("CLIENT"), []table.Key{webhook.BookKey(t, was.Subscription.Person())}
+	p, keys := w.DB.Platform("CLIENT"), []table.Key{was.From()}
 	if was.Subscription != nil {
 		keys = append(keys, was.Subscription.Keys(t, p)...)
 	}

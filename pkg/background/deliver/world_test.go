@@ -107,6 +107,9 @@ func (w *world) subscribe() {
 func (w *world) later(_ context.Context, delay time.Duration, messages ...webhook.Message) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if delay < 0 || delay > deliver.MaxDelay {
+		w.t.Errorf("a message comes after %v, longer than a queue can wait", delay)
+	}
 	for _, m := range messages {
 		w.queue = append(w.queue, queued{w.Now().Add(delay), m})
 	}

@@ -34,11 +34,13 @@ func (f Function) dispatch(ctx context.Context, t table.Tenant, o outbox, change
 	if f.Send == nil || o.readShards == 0 {
 		return nil
 	}
-	it, err := t.Get(ctx, webhook.Key(t))
-	if err != nil {
-		return err
+	shard := 0 // of the copy that is read; a change of the endpoints reads them themselves
+	if !slices.ContainsFunc(changes, func(c stream.Change) bool { return c.Key == webhook.Key(t) }) {
+		for shard = range o.shards {
+			break
+		}
 	}
-	book, err := webhook.FromItem(it)
+	book, err := webhook.Read(ctx, t, shard)
 	if err != nil {
 		return err
 	}

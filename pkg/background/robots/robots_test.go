@@ -392,7 +392,7 @@ func TestAdvanceTellsAll(t *testing.T) {
 		t.Error(diff)
 	}
 	var sends atomic.Int64
-	testkit.Must(t, webhook.Due(w.DB, w.Now).Sweep(t.Context(), func(_ context.Context, k due.Task) error {
+	testkit.Must(t, webhook.Due(w.DB, w.Now, 0).Sweep(t.Context(), func(_ context.Context, k due.Task) error {
 		if strings.Contains(k.ID, `"advance":1800`) && k.Tenant == w.tn.ID() {
 			sends.Add(1)
 		}

@@ -106,6 +106,9 @@ func TestPages(t *testing.T) {
 	s.want(got, "d")
 	got, _ = s.read(s.operator, "/api/v1/events?resource=a")
 	s.want(got, "a", "a")
+	for query, status := range map[string]int{"limit=0": 400, "limit=1": 200, "limit=200": 200, "limit=201": 400} {
+		s.Want(status, nil, "GET", "/api/v1/events?"+query, s.operator, "")
+	}
 	got, page = s.read(s.operator, "/api/v1/events?type=trip.accepted&limit=1")
 	s.want(got, "a")
 	s.append(0, "b")

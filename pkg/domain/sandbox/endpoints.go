@@ -61,7 +61,8 @@ func advance(ctx context.Context, c *api.Caller, db *table.DB, in *Input) (*Adva
 		tx := c.Tenant.Write()
 		audit.Append(tx, c.Tenant, c.By(), "sandbox.advance", c.Tenant.ID(), nil, out)
 		Book(db, now).Add(tx, task)
-		webhook.Due(db, now).Add(tx, webhook.TaskOf(webhook.Message{Tenant: c.Tenant.ID(), Advance: in.Body.Seconds}, c.Now))
+		ahead := webhook.Message{Tenant: c.Tenant.ID(), Advance: in.Body.Seconds}
+		webhook.Due(db, now, 0).Add(tx, webhook.TaskOf(ahead, c.Now))
 		return c.Commit(ctx, tx, out)
 	})
 	if err != nil {

@@ -36,7 +36,7 @@ func (r *Record) Replace(sealed []byte, until time.Time) {
 // Adding adds an endpoint to those of the tenant.
 func Adding(t table.Tenant, by audit.By, one Record) audit.Change[Book] {
 	return audit.Change[Book]{Tenant: t, By: by, What: "webhook.create", Subject: one.ID,
-		Key: Key(t), FromItem: FromItem,
+		Key: Key(t), FromItem: FromItem, Also: also(t),
 		Item: func(_ table.Item, b Book) table.Item { return b.Item(t) },
 		Edit: func(b *Book) error {
 			return b.add(one, by.At)
@@ -50,7 +50,7 @@ func Adding(t table.Tenant, by audit.By, one Record) audit.Change[Book] {
 func Editing(t table.Tenant, by audit.By, what, id string, out *Endpoint,
 	change func(*Book, *Record) error) audit.Change[Book] {
 	return audit.Change[Book]{Tenant: t, By: by, What: "webhook." + what, Subject: id,
-		Key: Key(t), FromItem: FromItem, Shown: shownOf(id),
+		Key: Key(t), FromItem: FromItem, Also: also(t), Shown: shownOf(id),
 		Item: func(_ table.Item, b Book) table.Item { return b.Item(t) },
 		Edit: func(b *Book) error {
 			r := b.Find(id)

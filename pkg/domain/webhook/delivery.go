@@ -1,13 +1,16 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"strconv"
 	"time"
 
 	"svc/pkg/data/due"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/event"
+	"svc/pkg/domain/tenant"
 )
 
 // Delivery is the state of one event at one endpoint.
@@ -36,6 +39,7 @@ type Sent struct {
 	Shard  int   `json:"shard"` // of the event in the feed
 	Number int64 `json:"number"`
 
+	key      table.Key     // of the stored item; zero if it is new
 	preserve table.Unknown // of the stored item
 }
 
@@ -49,40 +53,86 @@ const (
 // MaxAttempts is how many attempts a delivery shows.
 const MaxAttempts = 10
 
-func deliveries(t table.Tenant, endpoint string) string { return t.Partition("WEBHOOK", endpoint) }
+// deliveries returns the partition with the deliveries to an endpoint of the events in
+// a shard of the feed. So an endpoint has as many as the tenant's feed. The first also
+// has the requests, and deliveries that older versions wrote, of every shard.
+func deliveries(t table.Tenant, endpoint string, shard int) string {
+	if shard == 0 {
+		return t.Partition("WEBHOOK", endpoint)
+	}
+	return t.Partition("WEBHOOK", endpoint, strconv.Itoa(shard))
+}
+
+// allDeliveries returns the partitions with all deliveries to an endpoint.
+func allDeliveries(t table.Tenant, endpoint string, shards int) []string {
+	out := make([]string, shards)
+	for shard := range out {
+		out[shard] = deliveries(t, endpoint, shard)
+	}
+	return out
+}
 
 const deliveryPrefix = "DELIVERY#"
 
-// DeliveryKey returns the key of the delivery of an event to an endpoint.
-func DeliveryKey(t table.Tenant, endpoint, eventID string) table.Key {
-	return t.Key("WEBHOOK", endpoint, deliveryPrefix+eventID)
+// DeliveryKey returns the key of the delivery of an event to an endpoint. shard is that
+// of the event in the feed; a test, which is in no feed, has 0.
+func DeliveryKey(t table.Tenant, endpoint string, shard int, eventID string) table.Key {
+	return table.Key{PK: deliveries(t, endpoint, shard), SK: deliveryPrefix + eventID}
+}
+
+// FindDelivery reads the delivery of an event whose shard is not known. shards is the
+// tenant's readShards.
+func FindDelivery(ctx context.Context, t table.Tenant, endpoint string, shards int, eventID string) (table.Item,
+	error) {
+	keys := make([]table.Key, shards)
+	for shard := range keys {
+		keys[shard] = DeliveryKey(t, endpoint, shard, eventID)
+	}
+	items, err := t.BatchAll(ctx, keys...)
+	if err != nil {
+		return table.Item{}, err
+	}
+	out := items[0]
+	for _, it := range items[1:] {
+		if it.Found() {
+			out = it
+		}
+	}
+	return out, nil
 }
 
 var _ = table.Kind{Type: "delivery", Personal: "nothing"}
 
-// Item returns the stored form. A delivery is kept as long as its event.
+// Item returns the stored form. A delivery is kept as long as its event. It stays at the
+// key at which an older version wrote it.
 func (s Sent) Item(t table.Tenant, endpoint string, now time.Time) table.Item {
-	return table.Item{Key: DeliveryKey(t, endpoint, s.EventID), Type: "delivery", Doc: s, Expires: now.Add(event.Kept),
+	key := cmp.Or(s.key, DeliveryKey(t, endpoint, s.Shard, s.EventID))
+	return table.Item{Key: key, Type: "delivery", Doc: s, Expires: now.Add(event.Kept),
 		Attrs: map[string]any{"status": s.Status}, Preserve: s.preserve}
 }
 
 // SentFromItem decodes a delivery.
 func SentFromItem(it table.Item) (Sent, error) {
 	s, err := table.DecodeDoc[Sent](it)
-	s.preserve = it.Unknown()
+	s.key, s.preserve = it.Key, it.Unknown()
 	return s, err
 }
 
 // Deliveries returns a page of the deliveries to an endpoint, newest event first.
 //
-// Access pattern: T#t#WEBHOOK#id, DELIVERY#… backwards.
+// Access pattern: T#t#WEBHOOK#id and T#t#WEBHOOK#id#shard, DELIVERY#… backwards, shards
+// merged.
 func Deliveries(ctx context.Context, t table.Tenant, endpoint, status, after string, limit int) ([]Sent, string,
 	error) {
+	shards, err := tenant.ReadShards(ctx, t)
+	if err != nil {
+		return nil, "", err
+	}
 	q := table.Query{Prefix: deliveryPrefix, Backward: true, After: after, Limit: limit}
 	if status != "" {
 		q.Where = []table.Condition{{Name: "status", Value: status}}
 	}
-	page, err := t.Query(ctx, deliveries(t, endpoint), q)
+	page, err := t.Merge(ctx, allDeliveries(t, endpoint, shards), q)
 	out := make([]Sent, 0, len(page.Items))
 	for _, it := range page.Items {
 		s, err := SentFromItem(it)
@@ -145,9 +195,26 @@ func (m Message) Group() string {
 	return m.Tenant
 }
 
-// Due is what the sender must do at a later time.
-func Due(db *table.DB, now func() time.Time) due.Book {
-	return due.Book{DB: db, Name: "webhooks", Now: now}
+// dueBooks is how many books of what is due there are.
+const dueBooks = 5
+
+// Due is what the sender must do at a later time for events in a shard. Events in other
+// shards than the first are those of large tenants. They have other books: if all
+// attempts of a large tenant fail, the rows of the others are not delayed.
+func Due(db *table.DB, now func() time.Time, shard int) due.Book {
+	if shard == 0 {
+		return due.Book{DB: db, Name: "webhooks", Now: now}
+	}
+	return due.Book{DB: db, Name: "webhooks-" + strconv.Itoa(1+shard%(dueBooks-1)), Now: now}
+}
+
+// AllDue is everything that the sender must do at a later time.
+func AllDue(db *table.DB, now func() time.Time) []due.Book {
+	out := make([]due.Book, dueBooks)
+	for shard := range out {
+		out[shard] = Due(db, now, shard)
+	}
+	return out
 }
 
 // TaskOf returns the due task of a message.

@@ -3,6 +3,7 @@
 // delivery, the requests to the sender, and the API's operations on endpoints.
 //
 //	webhook.go       an endpoint, its address and its stored form
+//	copies.go        copies of the endpoints, for tenants with a large feed
 //	change.go        changes of endpoints, for the rows and for svc webhook
 //	subscription.go  subscriptions of agents, for the MCP server
 //	personal.go      subscriptions of riders' and drivers' agents

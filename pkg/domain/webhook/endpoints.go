@@ -267,12 +267,16 @@ func listDeliveries(ctx context.Context, c *api.Caller, in *DeliveriesInput) (*a
 	if _, err := open(ctx, c, in.ID); err != nil {
 		return nil, err
 	}
+	shards, err := c.ReadShards(ctx)
+	if err != nil {
+		return nil, err
+	}
 	q := table.Query{Prefix: deliveryPrefix, Backward: true}
 	if in.Status != "" {
 		q.Where = []table.Condition{{Name: "status", Value: in.Status}}
 	}
 	return api.ListPage(ctx, c, in.Paging, api.List[Delivery]{Name: "deliveries", Filters: []string{in.ID, in.Status},
-		Partitions: []string{deliveries(c.Tenant, in.ID)}, Query: q, Map: func(it table.Item) (Delivery, error) {
+		Partitions: allDeliveries(c.Tenant, in.ID, shards), Query: q, Map: func(it table.Item) (Delivery, error) {
 			s, err := SentFromItem(it)
 			return s.Delivery, err
 		}})
@@ -299,8 +303,12 @@ func replay(ctx context.Context, c *api.Caller, in *ReplayInput) (*Asked, error)
 	if (b.Event == "") == (b.After == "") || b.Event != "" && b.Before != "" {
 		return nil, fault.Field("body", "expected event, or after with or without before")
 	}
+	shards, err := c.ReadShards(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if b.Event != "" {
-		it, err := c.Tenant.Get(ctx, DeliveryKey(c.Tenant, r.ID, b.Event))
+		it, err := FindDelivery(ctx, c.Tenant, r.ID, shards, b.Event)
 		if err != nil {
 			return nil, err
 		}
@@ -324,11 +332,7 @@ func replay(ctx context.Context, c *api.Caller, in *ReplayInput) (*Asked, error)
 		return nil, err
 	}
 	q := Request{}
-	shards, err := c.ReadShards(ctx)
-	if err == nil {
-		q.After, err = event.At(ctx, c.Tenant, shards, after)
-	}
-	if err == nil {
+	if q.After, err = event.At(ctx, c.Tenant, shards, after); err == nil {
 		q.Before, err = event.At(ctx, c.Tenant, shards, before)
 	}
 	if err != nil {

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"svc/pkg/access/authz"
@@ -9,6 +10,7 @@ import (
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/event"
+	"svc/pkg/domain/tenant"
 	"svc/pkg/edge/api"
 )
 
@@ -70,14 +72,40 @@ func own(c *api.Caller, change audit.Change[Book], id string) audit.Change[Book]
 		return nil
 	}
 	change.Also = func(ctx context.Context, tx *table.Tx, _, now Book) error {
-		return announce(ctx, tx, c.Tenant, now, c.Now)
+		state, err := c.Live(ctx)
+		if err != nil {
+			return err
+		}
+		listed := ""
+		if tenant.IsSandbox(state.Flags) {
+			listed = person
+		}
+		return announce(ctx, tx, c.Tenant, now, c.Now, listed)
 	}
 	return change
 }
 
+// maxListed is the maximum number of persons whom the endpoints of a sandbox list.
+const maxListed = 50
+
+// says reports whether nothing must be added: it lasts until the time, and the person,
+// if any, is listed.
+func (p *Personal) says(until, person string) bool {
+	return p != nil && p.Until >= until && (person == "" || slices.Contains(p.Persons, person))
+}
+
+// list adds a person, if any.
+func (p *Personal) list(person string) {
+	if person == "" || slices.Contains(p.Persons, person) {
+		return
+	}
+	p.Persons = append(slices.Clone(p.Persons), person)
+	p.Persons = p.Persons[max(0, len(p.Persons)-maxListed):]
+}
+
 // announce says at the tenant's endpoints that persons may have subscriptions, unless
-// they say so for long enough.
-func announce(ctx context.Context, tx *table.Tx, t table.Tenant, own Book, now time.Time) error {
+// they say so for long enough. listed is whom they must list, "" for nobody.
+func announce(ctx context.Context, tx *table.Tx, t table.Tenant, own Book, now time.Time, listed string) error {
 	it, err := t.Get(ctx, Key(t))
 	if err != nil {
 		return err
@@ -92,10 +120,10 @@ func announce(ctx context.Context, tx *table.Tx, t table.Tenant, own Book, now t
 	}
 	next := Personal{Until: timestamp.Format(now.Add(personalLife))}
 	switch {
-	case len(own.Endpoints) == 0 || book.Personal != nil && book.Personal.Until >= last:
+	case len(own.Endpoints) == 0 || book.Personal.says(last, listed):
 		return nil
 	case book.Personal.Live(now):
-		next.Start = book.Personal.Start
+		next.Start, next.Persons = book.Personal.Start, book.Personal.Persons
 	default:
 		after, err := event.Newest(ctx, t)
 		if err != nil {
@@ -103,7 +131,9 @@ func announce(ctx context.Context, tx *table.Tx, t table.Tenant, own Book, now t
 		}
 		next.Start = Start{After: after, Enabling: book.Version + 1}
 	}
+	next.list(listed)
 	book.Personal = &next
 	audit.Put(tx, it, book.Item(t))
+	book.PutCopies(tx, t)
 	return nil
 }

@@ -274,7 +274,7 @@ func renew(ctx context.Context, c *api.Caller, in *SubscribeInput) (*Subscribed,
 	}
 	id, out := in.Body.id(c), &Subscribed{}
 	change := audit.Change[Book]{Tenant: c.Tenant, By: c.By(), What: "webhook.renew", Subject: id,
-		Key: Key(c.Tenant), FromItem: FromItem, Shown: shownOf(id),
+		Key: Key(c.Tenant), FromItem: FromItem, Also: also(c.Tenant), Shown: shownOf(id),
 		Item: func(_ table.Item, b Book) table.Item { return b.Item(c.Tenant) },
 		Edit: func(b *Book) error {
 			r := b.Find(id)

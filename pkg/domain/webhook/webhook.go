@@ -55,9 +55,12 @@ type Record struct {
 	Challenges    int    `json:"challenges"` // challenges that were asked for
 	Challenged    int    `json:"challenged"` // challenges that were begun
 	DisabledAt    string `json:"disabledAt,omitempty"`
+	RecoveredAt   string `json:"recoveredAt,omitempty"` // when FailingSince last ended
 	Start
 
 	Subscription *Subscription `json:"subscription,omitempty"` // nil unless it is an agent's
+
+	from table.Key // of the Book in which it was found
 }
 
 // Start is from where on events are passed on.
@@ -71,10 +74,12 @@ type Start struct {
 type Book struct {
 	Endpoints []Record  `json:"endpoints"`
 	Personal  *Personal `json:"personal,omitempty"` // of a tenant: nil if no person ever had a subscription
+	Copies    int       `json:"copies,omitempty"`   // 0 or Copies
 	Version   int64     `json:"-"`                  // of the item
 
-	key     table.Key // zero is Key
-	expires time.Time // of a person's book as it was read
+	key      table.Key     // zero is Key
+	expires  time.Time     // of a person's book as it was read
+	preserve table.Unknown // of the stored item
 }
 
 // Personal says that riders or drivers may have subscriptions.
@@ -82,6 +87,10 @@ type Personal struct {
 	Start
 
 	Until string `json:"until"` // no subscription of a person lasts longer
+
+	// Persons are who subscribed last in a sandbox, the last one at the end. Elsewhere
+	// they are not listed: there may be any number of them.
+	Persons []string `json:"persons,omitempty"`
 }
 
 // MaxEndpoints is the maximum number of endpoints of a tenant.
@@ -122,7 +131,7 @@ func FromItem(it table.Item) (b Book, err error) {
 	if it.Found() {
 		b, err = table.DecodeDoc[Book](it)
 	}
-	b.Version, b.key, b.expires = it.Version, it.Key, it.Expires
+	b.Version, b.key, b.expires, b.preserve = it.Version, it.Key, it.Expires, it.Unknown()
 	return b, err
 }
 
@@ -156,11 +165,15 @@ func (p *Personal) Live(now time.Time) bool {
 func (b *Book) Find(id string) *Record {
 	for i := range b.Endpoints {
 		if b.Endpoints[i].ID == id {
+			b.Endpoints[i].from = b.key
 			return &b.Endpoints[i]
 		}
 	}
 	return nil
 }
+
+// From returns the key of the book, or of its copy, in which the record was found.
+func (r Record) From() table.Key { return r.from }
 
 // Wants reports whether events like this one are sent to the endpoint.
 func (r Record) Wants(e event.Event) bool {
