@@ -86,7 +86,7 @@ var Variables = slices.Concat([]Variable{
 	{"GOMAXPROCS", "1 in a function of at most 1,769 MB", "as in Go's package runtime",
 		"How many threads run Go code at a time.", text(func(c *Config) *string { return &c.ProcessLimit })},
 }, endpoints("CODEDEPLOY", "KMS", "LAMBDA", "S3", "SESV2", "SQS"), versions("OAuth", "Trips", "Fleet", "Settings",
-	"Reports", "Delivery", "Feedback", "Me", "Docs", "MCP"))
+	"Reports", "Delivery", "Feedback", "Me", "Docs", "MCP", "Events"))
 
 // CommandVariables are the environment variables that only svc reads.
 var CommandVariables = []Variable{

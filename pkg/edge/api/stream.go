@@ -39,6 +39,8 @@ const (
 	beatEach   = 15 * time.Second // below the time after which proxies close a silent connection
 	streamLife = 14 * time.Minute // below the longest time of a function
 	patience   = 30 * time.Second // for one write or one poll
+	firstPage  = 10 * time.Second // for the checks and the first page
+	spare      = 5 * time.Second  // between a stream's end and the end of its request's context
 )
 
 // The numbers of streams that one process serves at once.
@@ -106,7 +108,11 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, page Streamed) {
 	}
 	conn := http.NewResponseController(w)
 	defer func() { _ = conn.SetWriteDeadline(time.Time{}) }()
-	follower{closing: s.Closing, retry: retry(h.Get(gateway.RequestHeader)),
+	life := streamLife
+	if end, ok := r.Context().Deadline(); ok {
+		life = min(life, time.Until(end)-spare)
+	}
+	follower{closing: s.Closing, life: life, retry: retry(h.Get(gateway.RequestHeader)),
 		write: func(p []byte) error {
 			_ = conn.SetWriteDeadline(time.Now().Add(patience)) // a client that does not read
 			if _, err := w.Write(p); err != nil {
@@ -131,13 +137,14 @@ type follower struct {
 	write   func([]byte) error // and flushes; ErrUnsupported after a write means that nothing can follow
 	poll    func(ctx context.Context, after string) (Streamed, error)
 	closing <-chan struct{}
+	life    time.Duration
 	retry   []byte
 }
 
-// run writes until the client is gone, a check fails, the process closes or
-// streamLife has passed.
+// run writes until the client is gone, a check fails, the process closes or its life
+// has passed.
 func (f follower) run(ctx context.Context, page Streamed) {
-	end := time.NewTimer(streamLife)
+	end := time.NewTimer(f.life)
 	defer end.Stop()
 	beat := time.NewTicker(beatEach)
 	defer beat.Stop()
