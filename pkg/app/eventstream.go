@@ -26,6 +26,7 @@ func Streaming(rows func(*table.DB) []api.Row) Serve {
 		case len(c.OriginSecrets) == 0 || c.BaseURL == "":
 			return nil, errors.New("a function URL needs ORIGIN_SECRET_SHA256 and BASE_URL")
 		}
+		p.Streams = p.Config.EventStreams
 		served := rows(p.DB)
 		h, err := p.api(served)
 		if err != nil {

@@ -280,6 +280,7 @@ var neverReplaced = map[string]string{
 	"deleted":   "an entry of a list, like that of a log",
 	"opentrip":  "written once, then deleted",
 	"due":       "written once, then carried out and deleted",
+	"streams":   "only EventsFunction writes it; TestLeases keeps a newer build's data",
 	"trust":     "a company trusts a client by svc; its own test replaces it",
 	"device":    "a new one replaces the cookie, not the item",
 	"caller":    "leads to those with a number; only booking again after a change replaces it",

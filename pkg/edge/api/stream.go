@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -94,25 +95,31 @@ func (x *exchange) resume() {
 	x.r.URL = &at
 }
 
-// follow writes a page and those that follow it. Each page is the answer to a
-// request of its own, so every check is made again for each.
-func (s *Server) follow(w http.ResponseWriter, r *http.Request, page Streamed) {
+// beginStream writes the head of a stream.
+func beginStream(w http.ResponseWriter) {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store, no-transform") // a proxy that compresses would wait for more
 	h.Set("X-Accel-Buffering", "no")                 // nginx
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(http.StatusOK)
-	if r.Method == http.MethodHead {
-		return
+}
+
+// lifeOf returns how long a stream lasts. It ends before the context of its request.
+func lifeOf(r *http.Request) time.Duration {
+	if end, ok := r.Context().Deadline(); ok {
+		return min(streamLife, time.Until(end)-spare)
 	}
+	return streamLife
+}
+
+// follow writes a page and those that follow it. Each page is the answer to a
+// request of its own, so every check is made again for each.
+func (s *Server) follow(w http.ResponseWriter, r *http.Request, page Streamed, at place) {
+	polls := 0
 	conn := http.NewResponseController(w)
 	defer func() { _ = conn.SetWriteDeadline(time.Time{}) }()
-	life := streamLife
-	if end, ok := r.Context().Deadline(); ok {
-		life = min(life, time.Until(end)-spare)
-	}
-	follower{closing: s.Closing, life: life, retry: retry(h.Get(gateway.RequestHeader)),
+	follower{closing: s.Closing, life: lifeOf(r), retry: retry(w.Header().Get(gateway.RequestHeader)),
 		write: func(p []byte) error {
 			_ = conn.SetWriteDeadline(time.Now().Add(patience)) // a client that does not read
 			if _, err := w.Write(p); err != nil {
@@ -121,6 +128,9 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, page Streamed) {
 			return conn.Flush()
 		},
 		poll: func(ctx context.Context, after string) (next Streamed, err error) {
+			if polls++; at.taken != nil && polls%checkEach == 0 && at.taken(ctx) {
+				return nil, errTaken
+			}
 			again := r.Clone(ctx)
 			again.Header.Set(lastEventID, after)
 			err = s.serve(&discard{}, again, Entry{Resource: itself, polls: true}, func(x *exchange, ctx context.Context) error {
@@ -177,6 +187,10 @@ func (f follower) next(ctx context.Context, after string, pause time.Duration, b
 		page, err := f.ask(ctx, after)
 		if err == nil {
 			return page
+		}
+		if errors.Is(err, errTaken) {
+			_ = f.write(f.retry)
+			return nil
 		}
 		refusal := fault.Of(err)
 		if ctx.Err() == nil && final(refusal) {
