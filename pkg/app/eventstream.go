@@ -2,8 +2,10 @@ package app
 
 import (
 	"errors"
+	"io"
 	"net/http"
 	"os"
+	"time"
 
 	"svc/pkg/data/table"
 	"svc/pkg/domain/event"
@@ -32,8 +34,27 @@ func Streaming(rows func(*table.DB) []api.Row) Serve {
 		if err != nil {
 			return nil, err
 		}
-		return gateway.Streamed(crashes(newFront(p.Config).before(h, served), os.Stdout, function)), nil
+		return gateway.Streamed(crashes(newFront(p.Config).logged(h, served, os.Stdout, function), os.Stdout, function)), nil
 	}
+}
+
+// logged is before with a line for each request that it rejects, because no gateway
+// logs the requests to a function URL.
+func (f front) logged(h http.Handler, rows []api.Row, w io.Writer, function string) http.Handler {
+	l := newLines(w, function)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began, seen, passed := time.Now(), &status{ResponseWriter: w}, false
+		f.before(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			passed = true
+			h.ServeHTTP(w, r) // which can be flushed
+		}), rows).ServeHTTP(seen, r)
+		if !passed {
+			l.write(func(b line) line {
+				return b.ids(r.Context(), w.Header().Get(gateway.RequestHeader), l.function).
+					number("status", float64(seen.code)).cost(time.Since(began), table.Usage{})
+			})
+		}
+	})
 }
 
 // EventStreams returns the handlers of StreamRows, by path.

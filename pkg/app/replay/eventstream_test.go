@@ -190,6 +190,7 @@ func until(t *testing.T, in *replay.Streaming, kind string) message {
 // and in time before Lambda would end it.
 func TestEventStream(t *testing.T) {
 	s := newScreen(t)
+	s.refuses()
 	bearer := "Bearer " + s.tokens.AccessToken
 	live := s.open(call{token: bearer}, 15*time.Minute)
 	if live.StatusCode != 200 || live.Headers["Content-Type"] != "text/event-stream" ||
@@ -214,36 +215,115 @@ func TestEventStream(t *testing.T) {
 		t.Errorf("%+v follows", m)
 	}
 	testkit.Must(t, live.Close())
+	s.resumes(start.id, one)
+	s.ends()
+}
 
+// resumes checks that a client that comes back gets what followed its last message,
+// once.
+func (s *screen) resumes(start string, one message) {
+	t := s.T
+	t.Helper()
 	s.tokens = s.signIn()
-	bearer = "Bearer " + s.tokens.AccessToken
+	bearer := "Bearer " + s.tokens.AccessToken
 	s.change(s.tokens.AccessToken, "two")
-	for _, c := range []struct{ last, first, second string }{{start.id, one.data, ""}, {one.id, "", ""}} {
-		again := s.open(call{token: bearer, last: c.last}, 15*time.Minute)
+	for last, wantsOne := range map[string]bool{start: true, one.id: false} {
+		again := s.open(call{token: bearer, last: last}, 15*time.Minute)
 		got := until(t, again, "")
-		if c.first != "" && got.data != c.first || c.first == "" && got.data == one.data {
-			t.Errorf("after %s comes %s", c.last, got.data)
+		if (got.data == one.data) != wantsOne {
+			t.Errorf("after %s comes %s", last, got.data)
 		}
-		if two := got; c.first != "" {
-			if two = until(t, again, ""); two.data == one.data {
-				t.Error("the first event comes twice")
-			}
+		if wantsOne && until(t, again, "").data == one.data {
+			t.Error("the first event comes twice")
 		}
-		revoke(s, s.tokens)
+		revoke(s, s.tokens) // ends the stream
 		until(t, again, "refused")
 		testkit.Must(t, again.Close())
 		s.tokens = s.signIn()
 		bearer = "Bearer " + s.tokens.AccessToken
 	}
+}
 
+// ends checks that a stream ends before its time in Lambda.
+func (s *screen) ends() {
+	t := s.T
+	t.Helper()
 	began := time.Now()
-	short := s.open(call{token: bearer}, 9*time.Second)
+	short := s.open(call{token: "Bearer " + s.tokens.AccessToken}, 9*time.Second)
 	until(t, short, "cursor")
 	until(t, short, "retry")
 	if _, more := next(t, short); more || time.Since(began) > 7*time.Second {
 		t.Errorf("it ends after %v", time.Since(began))
 	}
 	testkit.Must(t, short.Close())
+}
+
+// refuses checks that what is no stream gets the response of the API: the same status,
+// headers and bytes. Without the origin secret, nothing else is looked at.
+func (s *screen) refuses() {
+	s.Helper()
+	bearer := "Bearer " + s.tokens.AccessToken
+	for name, c := range map[string]call{
+		"no token":       {"GET", streamPath, "", "", "", secret},
+		"a bad token":    {"GET", streamPath, "", "Bearer x.y.z", "", secret},
+		"a bad cursor":   {"GET", streamPath, "", bearer, "nothing", secret},
+		"a bad query":    {"GET", streamPath, "type=x&y=1", bearer, "", secret},
+		"another method": {"DELETE", streamPath, "", bearer, "", secret},
+	} {
+		got := s.open(c, time.Minute)
+		body, err := io.ReadAll(got.Body)
+		testkit.Must(s, err)
+		testkit.Must(s, got.Close())
+		want, text := s.asked(c)
+		if got.StatusCode != want.StatusCode || got.StatusCode < 400 || string(body) != text {
+			s.Errorf("%s: %d %s, want %d %s", name, got.StatusCode, body, want.StatusCode, text)
+		}
+		for _, header := range []string{"Content-Type", "Www-Authenticate", "Allow", "Cache-Control", "Retry-After"} {
+			if got.Headers[header] != want.Header.Get(header) {
+				s.Errorf("%s: %s is %q, want %q", name, header, got.Headers[header], want.Header.Get(header))
+			}
+		}
+	}
+	for name, c := range map[string]call{"no secret": {"GET", streamPath, "", bearer, "", ""},
+		"another secret": {"GET", streamPath, "", bearer, "", secret + "x"},
+		"two secrets":    {"GET", streamPath, "", bearer, "", secret + "," + secret},
+		"another path":   {"GET", "/api/v1/events", "", bearer, "", ""}} {
+		got := s.open(c, time.Minute)
+		body, err := io.ReadAll(got.Body)
+		testkit.Must(s, err)
+		testkit.Must(s, got.Close())
+		if got.StatusCode != 403 || !strings.Contains(string(body), "Call the service at its public address.") {
+			s.Errorf("%s: %d %s", name, got.StatusCode, body)
+		}
+	}
+	if got := s.open(call{"GET", "/api/v1/events", "", bearer, "", secret}, time.Minute); got.StatusCode != 404 {
+		s.Errorf("another path: %d", got.StatusCode)
+	} else {
+		testkit.Must(s, got.Close())
+	}
+	head := s.open(call{"HEAD", streamPath, "", bearer, "", secret}, time.Minute)
+	if body, _ := io.ReadAll(head.Body); head.StatusCode != 200 || len(body) > 0 {
+		s.Errorf("HEAD: %d %q", head.StatusCode, body)
+	}
+	testkit.Must(s, head.Close())
+}
+
+// asked makes the same request to the gateway.
+func (s *screen) asked(c call) (*http.Response, string) {
+	s.Helper()
+	req, err := http.NewRequestWithContext(s.Context(), c.method, s.BaseURL+c.path+"?"+c.query, nil)
+	testkit.Must(s, err)
+	for name, value := range map[string]string{"Authorization": c.token, "Last-Event-ID": c.last} {
+		if value != "" {
+			req.Header.Set(name, value)
+		}
+	}
+	res, err := http.DefaultClient.Do(req)
+	testkit.Must(s, err)
+	defer func() { _ = res.Body.Close() }()
+	text, err := io.ReadAll(res.Body)
+	testkit.Must(s, err)
+	return res, string(text)
 }
 
 func revoke(s *screen, tokens flow.Tokens) {

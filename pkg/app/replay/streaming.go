@@ -81,7 +81,8 @@ func (p *Process) stream(r *http.Request) bool {
 		return false
 	}
 	read := make(chan struct{})
-	open <- &Streaming{Sent: r.Header, Body: bufio.NewReader(r.Body), request: r, close: sync.OnceFunc(func() { close(read) })}
+	open <- &Streaming{Sent: r.Header, Body: bufio.NewReader(r.Body), request: r,
+		close: sync.OnceFunc(func() { close(read) })}
 	<-read
 	return true
 }

@@ -35,7 +35,9 @@ func Streamed(h http.Handler) func(ctx context.Context, raw json.RawMessage) (an
 		case e.direct():
 			return json.RawMessage(serve(h, e, r)), nil
 		}
-		return stream(r.Context(), e, func(w http.ResponseWriter, ctx context.Context) { h.ServeHTTP(w, r.WithContext(ctx)) }), nil
+		return stream(r.Context(), e, func(w http.ResponseWriter, ctx context.Context) {
+			h.ServeHTTP(w, r.WithContext(ctx))
+		}), nil
 	}
 }
 
