@@ -113,7 +113,17 @@ func TestStreamNeedsTheSecret(t *testing.T) {
 func TestStreamOfTheTemplate(t *testing.T) {
 	f := ofType(t, "AWS::Serverless::Function")[app.Events]
 	p := field(f, "Properties")
-	url := field(p, "FunctionUrlConfig")
+	url := field(ofType(t, "AWS::Lambda::Url")["EventsUrl"], "Properties")
+	may := map[string]string{} // both since October 2025
+	for _, resource := range ofType(t, "AWS::Lambda::Permission") {
+		p := field(resource, "Properties")
+		may[field(p, "Action").Value] = strings.Join(append(values(field(p, "FunctionUrlAuthType")),
+			values(field(p, "InvokedViaFunctionUrl"))...), " ")
+	}
+	if diff := cmp.Diff(map[string]string{"lambda:InvokeFunctionUrl": "NONE", "lambda:InvokeFunction": "true"},
+		may); diff != "" {
+		t.Error(diff)
+	}
 	got := []string{field(f, "Condition").Value, field(p, "Timeout").Value, field(p, "ReservedConcurrentExecutions").Value,
 		field(url, "AuthType").Value, field(url, "InvokeMode").Value,
 		field(field(p, "DeploymentPreference"), "PassthroughCondition").Value}

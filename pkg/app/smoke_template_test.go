@@ -79,8 +79,8 @@ func TestSmokeMayInvokeVersions(t *testing.T) {
 	if diff := cmp.Diff(want, have); diff != "" {
 		t.Error(diff)
 	}
-	if n := strings.Count(string(svc.Template), "lambda:"); n != 1 {
-		t.Errorf("%d statements are about Lambda, want the one", n)
+	if n := strings.Count(string(svc.Template), "lambda:"); n != 3 {
+		t.Errorf("%d statements are about Lambda, want the one, and two of the function URL", n)
 	}
 }
 
@@ -103,8 +103,8 @@ func optional(n *yaml.Node) []string {
 func TestOnlyTheGatewaySendsRequests(t *testing.T) {
 	for name, resource := range ofType(t, "AWS::Serverless::Function") {
 		p := field(resource, "Properties")
-		if (field(p, "FunctionUrlConfig") != nil) != (name == app.Events) {
-			t.Errorf("%s has a URL, or none", name)
+		if field(p, "FunctionUrlConfig") != nil {
+			t.Errorf("%s has a URL", name)
 		}
 		events := field(p, "Events")
 		for i := 1; events != nil && i < len(events.Content); i += 2 {
@@ -115,7 +115,16 @@ func TestOnlyTheGatewaySendsRequests(t *testing.T) {
 			}
 		}
 	}
-	for _, kind := range []string{"AWS::Lambda::Permission", "AWS::Lambda::Url", "AWS::Serverless::Api",
+	for name, resource := range ofType(t, "AWS::Lambda::Permission") {
+		if p := field(resource, "Properties"); field(p, "FunctionName").Value != app.Events+".Alias" {
+			t.Errorf("%s permits calls of %s", name, field(p, "FunctionName").Value)
+		}
+	}
+	if urls := ofType(t, "AWS::Lambda::Url"); len(urls) != 1 ||
+		at(urls["EventsUrl"], "Properties", "TargetFunctionArn").Value != app.Events+".Alias" {
+		t.Errorf("the template has %d URLs", len(urls))
+	}
+	for _, kind := range []string{"AWS::Serverless::Api",
 		"AWS::ElasticLoadBalancingV2::TargetGroup", "AWS::ApiGatewayV2::Integration", "AWS::ApiGateway::Method"} {
 		if found := ofType(t, kind); len(found) > 0 {
 			t.Errorf("the template has a %s", kind)
