@@ -1,6 +1,7 @@
 package replay_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -300,6 +301,11 @@ func (s *screen) refuses() {
 		s.Errorf("another path: %d", got.StatusCode)
 	} else {
 		testkit.Must(s, got.Close())
+	}
+	direct, err := s.Invoke(s.Context(), bytes.Replace(call{"GET", streamPath, "", "Bearer x.y.z", "", ""}.event(),
+		[]byte(`"apiId":"abcdefg",`), nil, 1)) // as the smoke test calls
+	if err != nil || !strings.HasPrefix(string(direct), `{"statusCode":401,`) {
+		s.Errorf("a direct call: %s, %v", direct, err)
 	}
 	head := s.open(call{"HEAD", streamPath, "", bearer, "", secret}, time.Minute)
 	if body, _ := io.ReadAll(head.Body); head.StatusCode != 200 || len(body) > 0 {
