@@ -297,6 +297,9 @@ func (s *screen) refuses() {
 			s.Errorf("%s: %d %s", name, got.StatusCode, body)
 		}
 	}
+	if log := s.output.tail(); !strings.Contains(log, `"function":"Events","status":403`) {
+		s.Errorf("a request without the secret is not logged: %s", log)
+	}
 	if got := s.open(call{"GET", "/api/v1/events", "", bearer, "", secret}, time.Minute); got.StatusCode != 404 {
 		s.Errorf("another path: %d", got.StatusCode)
 	} else {
