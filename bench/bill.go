@@ -80,8 +80,8 @@ func ratesOf(template []byte, document string) (r rates, err error) {
 	var t struct {
 		Globals   struct{ Function function }
 		Resources map[string]struct {
-			Type       string
-			Properties json.RawMessage
+			Type, Condition string
+			Properties      json.RawMessage
 		}
 	}
 	if err := json.Unmarshal(text, &t); err != nil {
@@ -89,6 +89,9 @@ func ratesOf(template []byte, document string) (r rates, err error) {
 	}
 	r.sizes = map[string]int{}
 	for name, resource := range t.Resources {
+		if resource.Condition != "" { // what a parameter adds to the stack
+			continue
+		}
 		has := func(text string) int { return strings.Count(string(resource.Properties), text) }
 		switch resource.Type {
 		case "AWS::Serverless::Function":
@@ -100,7 +103,7 @@ func ratesOf(template []byte, document string) (r rates, err error) {
 			err = json.Unmarshal(resource.Properties, &api)
 			r.access = api.AccessLogSettings.Format
 		case "AWS::CloudWatch::Alarm":
-			r.stack.alarmed += max(1, has(`"MetricStat":`)) + 2*has("ANOMALY_DETECTION")
+			r.stack.alarmed += max(1, has(`"MetricStat":`)-has(`{"Fn::If":["HasEventStreams",{`)) + 2*has("ANOMALY_DETECTION")
 			r.stack.custom += has("svc/${AWS::StackName}")
 		case "AWS::CloudWatch::CompositeAlarm":
 			r.stack.composites++

@@ -71,6 +71,9 @@ type Runtime struct {
 	Pace time.Duration
 	// NoRobots lets the robots of sandboxes stand still.
 	NoRobots bool
+	// Streams is how many streams of events all processes may have, if each has one; 0
+	// means that this process counts its own.
+	Streams int
 	// Closing is closed when streams of events must end; nil means never.
 	Closing <-chan struct{}
 	// Config is what the process read from its environment.
@@ -126,7 +129,7 @@ func (p *Runtime) agents(rows []api.Row) (http.Handler, error) { return mcp.New(
 func (p *Runtime) config() api.Config {
 	return api.Config{DB: p.DB, Verifier: p.Keys(), BaseURL: p.BaseURL, Now: p.Now, Observe: p.Observe,
 		Logger: p.Logger, Rates: p.Rates, Files: p.Files, Begun: p.Begun, Mail: p.Mail, Sealer: p.secrets(),
-		Phones: p.ReadPhone, Closing: p.Closing}
+		Phones: p.ReadPhone, Closing: p.Closing, Streams: p.Streams}
 }
 
 // Functions returns every function that handles requests, by name. The local

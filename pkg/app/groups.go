@@ -49,6 +49,10 @@ const (
 	MCP      = "MCPFunction"
 )
 
+// Events is the function behind the function URL that streams events. It exists only if
+// the parameter EventStreams is set. Settings serves its row at the gateway.
+const Events = "EventsFunction"
+
 // The functions that handle no requests.
 const (
 	Settlement = "SettlementFunction"

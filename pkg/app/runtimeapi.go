@@ -5,6 +5,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"slices"
 )
 
 // responseBuffer is the maximum size, in bytes, of a response that one write
@@ -19,6 +20,7 @@ const responseBuffer = 64 << 10
 //   - It keeps a connection for each of the events. Go's default keeps two, and
 //     would open a new connection for almost every event.
 //   - A response and its headers are sent together.
+//   - A streamed response has the header that Lambda's guide wants.
 func useRuntimeAPI(address string, events int) {
 	t, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
@@ -51,7 +53,7 @@ type joined struct {
 // ends such a body with a chunk, so headers never wait for nothing.
 func (c *joined) Write(p []byte) (int, error) {
 	if len(c.headers) == 0 && waits(p) {
-		c.headers = append(c.headers, p...)
+		c.headers = withMode(append(c.headers, p...))
 		return len(p), nil
 	}
 	if len(c.headers) == 0 {
@@ -65,6 +67,7 @@ func (c *joined) Write(p []byte) (int, error) {
 
 var (
 	endOfHeaders = []byte("\r\n\r\n")
+	streamedType = []byte("\r\nContent-Type: application/vnd.awslambda.http-integration-response\r\n")
 	inChunks     = []byte("\r\nTransfer-Encoding: chunked\r\n")
 )
 
@@ -74,4 +77,15 @@ func waits(p []byte) bool {
 	end := bytes.Index(p, endOfHeaders)
 	return end >= 0 && end+len(endOfHeaders) == len(p) && bytes.HasPrefix(p, []byte("POST ")) &&
 		bytes.Contains(p, inChunks)
+}
+
+// withMode adds the header that announces a streamed response, which aws-lambda-go
+// does not send (AWS Lambda Developer Guide, "Implementing response streaming in a
+// custom runtime").
+func withMode(headers []byte) []byte {
+	if !bytes.Contains(headers, streamedType) {
+		return headers
+	}
+	end := len(headers) - len("\r\n")
+	return slices.Insert(headers, end, []byte("Lambda-Runtime-Function-Response-Mode: streaming\r\n")...)
 }

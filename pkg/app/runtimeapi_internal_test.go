@@ -37,9 +37,13 @@ func (p *pieces) Write(b []byte) (int, error) {
 func TestJoined(t *testing.T) {
 	const head = "POST /response HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTrailer: b\r\n\r\n"
 	const known = "POST /response HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n"
+	const kind = "Content-Type: application/vnd.awslambda.http-integration-response\r\n"
+	const streams = "POST /response HTTP/1.1\r\n" + kind + "Transfer-Encoding: chunked\r\n"
+	const mode = "Lambda-Runtime-Function-Response-Mode: streaming\r\n\r\n"
 	const get = "GET /next HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
 	for name, test := range map[string]struct{ writes, want []string }{
 		"a body":               {[]string{head, "2\r\nok\r\n", "0\r\n\r\n"}, []string{head + "2\r\nok\r\n", "0\r\n\r\n"}},
+		"a stream":             {[]string{streams + "\r\n", "2\r\nok\r\n"}, []string{streams + mode + "2\r\nok\r\n"}},
 		"no body":              {[]string{head, "0\r\n\r\n"}, []string{head + "0\r\n\r\n"}},
 		"headers with a body":  {[]string{head + "2\r\nok\r\n"}, []string{head + "2\r\nok\r\n"}},
 		"half the headers":     {[]string{head[:30], head[30:], "0\r\n\r\n"}, []string{head[:30], head[30:], "0\r\n\r\n"}},

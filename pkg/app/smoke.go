@@ -82,8 +82,11 @@ func (s *smoke) failures(ctx context.Context) (failed []error) {
 	if unknown := unknownSwitches(s.config); len(unknown) > 0 {
 		failed = append(failed, fmt.Errorf("SWITCHED_OFF has words that switch nothing off: %q", unknown))
 	}
-	for _, function := range RequestFunctions() {
+	for _, function := range append(RequestFunctions(), Events) {
 		version := s.config.Versions[function]
+		if function == Events && version == "" { // the stack has none
+			continue
+		}
 		for _, c := range probes(function) {
 			if err := s.again(ctx, func() error { return s.try(ctx, version, c, f) }); err != nil {
 				failed = append(failed, fmt.Errorf("%s: %s %s: %w", function, c.method, c.path, err))

@@ -34,6 +34,7 @@ type Process struct {
 
 	mu     sync.Mutex
 	waits  map[string]chan result
+	opens  map[string]chan *Streaming
 	count  int
 	asked  chan struct{}
 	asking sync.Once
@@ -42,6 +43,7 @@ type Process struct {
 type invocation struct {
 	id    string
 	event json.RawMessage
+	limit time.Duration
 }
 
 type result struct {
@@ -68,7 +70,8 @@ func StartConcurrent(events int, name, program string, environment []string, out
 		return nil, fmt.Errorf("runtime API: %w", err)
 	}
 	p := &Process{name: name, ended: make(chan struct{}), slots: make(chan struct{}, events),
-		next: make(chan invocation), waits: map[string]chan result{}, asked: make(chan struct{})}
+		next: make(chan invocation), waits: map[string]chan result{},
+		opens: map[string]chan *Streaming{}, asked: make(chan struct{})}
 	p.server = &http.Server{Handler: p.routes(), ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = p.server.Serve(listener) }() // Stop ends it
 	memory := "512"
@@ -116,7 +119,7 @@ func (p *Process) Invoke(ctx context.Context, event json.RawMessage) (json.RawMe
 		p.mu.Unlock()
 	}()
 	select {
-	case p.next <- invocation{id, event}:
+	case p.next <- invocation{id, event, Timeout}:
 	case <-p.ended:
 		return nil, fmt.Errorf("%s has ended: %s", p.name, p.cmd.ProcessState)
 	case <-ctx.Done():
@@ -154,6 +157,10 @@ func (p *Process) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+root+"invocation/next", p.give)
 	mux.HandleFunc("POST "+root+"invocation/{id}/response", func(w http.ResponseWriter, r *http.Request) {
+		if p.stream(r) {
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
 		body, err := io.ReadAll(r.Body)
 		p.take(w, r.PathValue("id"), result{body, err})
 	})
@@ -184,7 +191,7 @@ func (p *Process) give(w http.ResponseWriter, r *http.Request) {
 	case i := <-p.next:
 		h := w.Header()
 		h.Set("Lambda-Runtime-Aws-Request-Id", i.id)
-		h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(time.Now().Add(Timeout).UnixMilli(), 10))
+		h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(time.Now().Add(i.limit).UnixMilli(), 10))
 		h.Set("Lambda-Runtime-Invoked-Function-Arn", "arn:aws:lambda:us-east-1:123456789012:function:"+p.name)
 		h.Set("Lambda-Runtime-Trace-Id", "Root=1-00000000-000000000000000000000000;Sampled=0")
 		h.Set("Content-Type", "application/json")

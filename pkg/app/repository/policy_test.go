@@ -408,7 +408,7 @@ func policiesOf(t *testing.T) map[string][]statement {
 			}
 		}
 	}
-	if len(out) != 16 {
+	if len(out) != 17 {
 		t.Fatalf("%d functions are in the template", len(out))
 	}
 	return out

@@ -36,9 +36,13 @@ func TestSmokeIsTheHook(t *testing.T) {
 	var have, want []string
 	variables := at(p, "Environment", "Variables")
 	for i := 0; i < len(variables.Content); i += 2 {
-		have = append(have, variables.Content[i].Value+" "+variables.Content[i+1].Value)
+		value := variables.Content[i+1]
+		if value.Tag == "!If" { // the function may be absent
+			value = value.Content[1]
+		}
+		have = append(have, variables.Content[i].Value+" "+value.Value)
 	}
-	for _, name := range app.RequestFunctions() {
+	for _, name := range append(app.RequestFunctions(), app.Events) {
 		want = append(want, name+" "+name+".Version")
 	}
 	slices.Sort(have)
@@ -60,14 +64,14 @@ func TestSmokeMayInvokeVersions(t *testing.T) {
 	var have []string
 	for _, s := range field(policies[0], "Statement").Content {
 		for _, action := range values(field(s, "Action")) {
-			for _, resource := range values(field(s, "Resource")) {
+			for _, resource := range optional(field(s, "Resource")) {
 				have = append(have, action+" "+resource)
 			}
 		}
 	}
 	want := []string{"codedeploy:PutLifecycleEventHookExecutionStatus arn:${AWS::Partition}:codedeploy:${AWS::Region}:" +
 		"${AWS::AccountId}:deploymentgroup:${ServerlessDeploymentApplication}/*"}
-	for _, name := range app.RequestFunctions() {
+	for _, name := range append(app.RequestFunctions(), app.Events) {
 		want = append(want, "lambda:InvokeFunction ${"+name+".Arn}:*")
 	}
 	slices.Sort(have)
@@ -75,15 +79,27 @@ func TestSmokeMayInvokeVersions(t *testing.T) {
 	if diff := cmp.Diff(want, have); diff != "" {
 		t.Error(diff)
 	}
-	if n := strings.Count(string(svc.Template), "lambda:"); n != 1 {
-		t.Errorf("%d statements are about Lambda, want the one", n)
+	if n := strings.Count(string(svc.Template), "lambda:"); n != 3 {
+		t.Errorf("%d statements are about Lambda, want the one, and two of the function URL", n)
 	}
 }
 
+// optional is values, with what an !If of the list has if its condition holds.
+func optional(n *yaml.Node) []string {
+	out := values(n)
+	for i := range out {
+		if c := n.Content; len(c) > 0 && c[i].Tag == "!If" {
+			out[i] = c[i].Content[1].Value
+		}
+	}
+	return out
+}
+
 // TestOnlyTheGatewaySendsRequests: nothing but the HTTP API, the table's stream,
-// schedules and, for a function without requests, a queue calls a function. A
-// function URL, a load balancer or a REST API with a mapping template would require
-// a review of gateway.Direct.
+// schedules, one function URL and, for a function without requests, a queue calls a
+// function. A second function URL, a load balancer or a REST API with a mapping
+// template would require a review of gateway.Direct. A function URL always names
+// itself in apiId.
 func TestOnlyTheGatewaySendsRequests(t *testing.T) {
 	for name, resource := range ofType(t, "AWS::Serverless::Function") {
 		p := field(resource, "Properties")
@@ -99,7 +115,16 @@ func TestOnlyTheGatewaySendsRequests(t *testing.T) {
 			}
 		}
 	}
-	for _, kind := range []string{"AWS::Lambda::Permission", "AWS::Lambda::Url", "AWS::Serverless::Api",
+	for name, resource := range ofType(t, "AWS::Lambda::Permission") {
+		if p := field(resource, "Properties"); field(p, "FunctionName").Value != app.Events+".Alias" {
+			t.Errorf("%s permits calls of %s", name, field(p, "FunctionName").Value)
+		}
+	}
+	if urls := ofType(t, "AWS::Lambda::Url"); len(urls) != 1 ||
+		at(urls["EventsUrl"], "Properties", "TargetFunctionArn").Value != app.Events+".Alias" {
+		t.Errorf("the template has %d URLs", len(urls))
+	}
+	for _, kind := range []string{"AWS::Serverless::Api",
 		"AWS::ElasticLoadBalancingV2::TargetGroup", "AWS::ApiGatewayV2::Integration", "AWS::ApiGateway::Method"} {
 		if found := ofType(t, kind); len(found) > 0 {
 			t.Errorf("the template has a %s", kind)

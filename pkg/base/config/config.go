@@ -20,6 +20,7 @@ type Config struct {
 	MailFrom, FilesBucket       string
 	LogLevel                    *slog.Level // nil if absent
 	TenantRate, ClientRate      int         // requests a second; 0 means no limit
+	EventStreams                int
 	RefreshGrace                time.Duration
 	OriginSecrets               [][]byte // SHA-256 of each
 	SwitchedOff                 []string

@@ -47,6 +47,9 @@ var Variables = slices.Concat([]Variable{
 	{"CLIENT_RATE", "no limit", "0 (no limit) to 1000000",
 		"Requests per second of one client in one tenant that one process serves.",
 		rate(func(c *Config) *int { return &c.ClientRate })},
+	{"EVENT_STREAMS", "0: a process counts its own", "0 to 1000000",
+		"Streams of events at once in all processes of EventsFunction; one company has at most half of them.",
+		rate(func(c *Config) *int { return &c.EventStreams })},
 	{"REFRESH_GRACE", "0s", "a duration of 0s or more, such as 10s; at most 30s are used",
 		"How long the previous refresh token may be used again.", grace},
 	{"ORIGIN_SECRET_SHA256", "none: every request is served",
@@ -86,7 +89,7 @@ var Variables = slices.Concat([]Variable{
 	{"GOMAXPROCS", "1 in a function of at most 1,769 MB", "as in Go's package runtime",
 		"How many threads run Go code at a time.", text(func(c *Config) *string { return &c.ProcessLimit })},
 }, endpoints("CODEDEPLOY", "KMS", "LAMBDA", "S3", "SESV2", "SQS"), versions("OAuth", "Trips", "Fleet", "Settings",
-	"Reports", "Delivery", "Feedback", "Me", "Docs", "MCP"))
+	"Reports", "Delivery", "Feedback", "Me", "Docs", "MCP", "Events"))
 
 // CommandVariables are the environment variables that only svc reads.
 var CommandVariables = []Variable{

@@ -71,6 +71,11 @@ func (x *exchange) serve(ctx context.Context) error {
 	}
 	x.row, x.form = row, chooseForm(row.forms, strings.Join(x.r.Header.Values("Accept"), ","))
 	x.resume()
+	if row.streams && !x.entry.polls { // the context of the request lasts as long as the stream
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, firstPage)
+		defer cancel()
+	}
 	if !row.deprecated.IsZero() {
 		x.header.Set("Deprecation", "@"+strconv.FormatInt(row.deprecated.Unix(), 10))
 		x.header.Set("Sunset", row.sunset.UTC().Format(http.TimeFormat))

@@ -37,6 +37,7 @@ type Config struct {
 	Sealer   signing.Sealer                           // seals secrets that rows make; nil if none does
 	Files    Links                                    // nil: Caller.Link panics
 	Closing  <-chan struct{}                          // closed when streams must end; nil: never
+	Streams  int                                      // of all processes, if each has one; 0: a process has many
 	Begun    func()                                   // called after Caller.Begun; may be nil
 
 	// Phones returns the number that a typed phone stands for in a country, nil if it
@@ -218,8 +219,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, e Entry,
 	o := Observation{RequestID: id, Method: r.Method}
 	err := run(x, ctx)
 	page, follows := x.answer.(Streamed)
-	if follows = follows && err == nil && !e.polls; follows {
-		err = s.streams.enter(x.caller.Actor.TenantID)
+	var at place
+	if follows = follows && err == nil && !e.polls && r.Method != http.MethodHead; follows {
+		at, err = s.enter(ctx, x.caller, lifeOf(r))
 	}
 	switch {
 	case errors.Is(err, errUnconfirmed):
@@ -231,7 +233,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, e Entry,
 		x.challenge(f)
 		writeFault(w, f)
 	case x.payload == nil: // Admit, or a page of a stream
-		o.Status = http.StatusOK
+		if o.Status = http.StatusOK; page != nil && !e.polls {
+			beginStream(w)
+		}
 	default:
 		o.Status = x.status
 		x.write(w)
@@ -239,8 +243,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, e Entry,
 	o.describe(x, s.Now().Sub(began), meter.Usage())
 	s.report(ctx, o)
 	if follows && err == nil {
-		defer s.streams.leave(o.Tenant)
-		s.follow(w, r, page)
+		defer at.leave()
+		s.follow(w, r, page, at)
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -39,6 +40,8 @@ const (
 	beatEach   = 15 * time.Second // below the time after which proxies close a silent connection
 	streamLife = 14 * time.Minute // below the longest time of a function
 	patience   = 30 * time.Second // for one write or one poll
+	firstPage  = 10 * time.Second // for the checks and the first page
+	spare      = 5 * time.Second  // between a stream's end and the end of its request's context
 )
 
 // The numbers of streams that one process serves at once.
@@ -92,21 +95,31 @@ func (x *exchange) resume() {
 	x.r.URL = &at
 }
 
-// follow writes a page and those that follow it. Each page is the answer to a
-// request of its own, so every check is made again for each.
-func (s *Server) follow(w http.ResponseWriter, r *http.Request, page Streamed) {
+// beginStream writes the head of a stream.
+func beginStream(w http.ResponseWriter) {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store, no-transform") // a proxy that compresses would wait for more
 	h.Set("X-Accel-Buffering", "no")                 // nginx
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(http.StatusOK)
-	if r.Method == http.MethodHead {
-		return
+}
+
+// lifeOf returns how long a stream lasts. It ends before the context of its request.
+func lifeOf(r *http.Request) time.Duration {
+	if end, ok := r.Context().Deadline(); ok {
+		return min(streamLife, time.Until(end)-spare)
 	}
+	return streamLife
+}
+
+// follow writes a page and those that follow it. Each page is the answer to a
+// request of its own, so every check is made again for each.
+func (s *Server) follow(w http.ResponseWriter, r *http.Request, page Streamed, at place) {
+	polls := 0
 	conn := http.NewResponseController(w)
 	defer func() { _ = conn.SetWriteDeadline(time.Time{}) }()
-	follower{closing: s.Closing, retry: retry(h.Get(gateway.RequestHeader)),
+	follower{closing: s.Closing, life: lifeOf(r), retry: retry(w.Header().Get(gateway.RequestHeader)),
 		write: func(p []byte) error {
 			_ = conn.SetWriteDeadline(time.Now().Add(patience)) // a client that does not read
 			if _, err := w.Write(p); err != nil {
@@ -115,6 +128,9 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, page Streamed) {
 			return conn.Flush()
 		},
 		poll: func(ctx context.Context, after string) (next Streamed, err error) {
+			if polls++; at.taken != nil && polls%checkEach == 0 && at.taken(ctx) {
+				return nil, errTaken
+			}
 			again := r.Clone(ctx)
 			again.Header.Set(lastEventID, after)
 			err = s.serve(&discard{}, again, Entry{Resource: itself, polls: true}, func(x *exchange, ctx context.Context) error {
@@ -131,13 +147,14 @@ type follower struct {
 	write   func([]byte) error // and flushes; ErrUnsupported after a write means that nothing can follow
 	poll    func(ctx context.Context, after string) (Streamed, error)
 	closing <-chan struct{}
+	life    time.Duration
 	retry   []byte
 }
 
-// run writes until the client is gone, a check fails, the process closes or
-// streamLife has passed.
+// run writes until the client is gone, a check fails, the process closes or its life
+// has passed.
 func (f follower) run(ctx context.Context, page Streamed) {
-	end := time.NewTimer(streamLife)
+	end := time.NewTimer(f.life)
 	defer end.Stop()
 	beat := time.NewTicker(beatEach)
 	defer beat.Stop()
@@ -170,6 +187,10 @@ func (f follower) next(ctx context.Context, after string, pause time.Duration, b
 		page, err := f.ask(ctx, after)
 		if err == nil {
 			return page
+		}
+		if errors.Is(err, errTaken) {
+			_ = f.write(f.retry)
+			return nil
 		}
 		refusal := fault.Of(err)
 		if ctx.Err() == nil && final(refusal) {

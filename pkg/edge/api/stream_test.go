@@ -44,7 +44,7 @@ func play(t *testing.T, first leaf, cut func(*tape) error, closing chan struct{}
 	out := &tape{}
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		follower{closing: closing, retry: retry("req_1"),
+		follower{closing: closing, life: streamLife, retry: retry("req_1"),
 			write: func(p []byte) error {
 				out.text, out.at = append(out.text, string(p)), append(out.at, time.Since(began))
 				if cut != nil {

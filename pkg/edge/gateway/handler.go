@@ -93,7 +93,10 @@ func open(ctx context.Context, raw json.RawMessage) (e *event, r *http.Request, 
 	}
 	if err != nil {
 		slog.WarnContext(ctx, "malformed event", "request_id", e.id(), "error", err)
-		return e, nil, fault(e, http.StatusBadRequest, "invalid_request", "The request is malformed.")
+		a := newResponse(e)
+		malformed(a, e)
+		refusal, _ = a.response()
+		return e, nil, refusal
 	}
 	return e, r, nil
 }
@@ -128,20 +131,29 @@ func preflight(r *http.Request) bool {
 		r.Header.Get("Access-Control-Request-Method") != ""
 }
 
-// fault returns an error response of this package, in the specification's
-// format.
+func malformed(w http.ResponseWriter, e *event) {
+	writeFault(w, e, http.StatusBadRequest, "invalid_request", "The request is malformed.")
+}
+
+// fault returns an error response of this package.
 func fault(e *event, status int, word, description string) []byte {
+	a := newResponse(e)
+	writeFault(a, e, status, word, description)
+	response, _ := a.response()
+	return response
+}
+
+// writeFault writes an error response of this package, in the specification's
+// format.
+func writeFault(w http.ResponseWriter, e *event, status int, word, description string) {
 	body, _ := json.Marshal(struct {
 		Error       string `json:"error"`
 		Description string `json:"error_description"`
 	}{word, description})
-	a := newResponse(e)
-	a.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Type", "application/json")
 	if id := e.id(); id != "" {
-		a.Header().Set(RequestHeader, id)
+		w.Header().Set(RequestHeader, id)
 	}
-	a.WriteHeader(status)
-	_, _ = a.Write(body)
-	response, _ := a.response()
-	return response
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
 }
