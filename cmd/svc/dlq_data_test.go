@@ -19,12 +19,14 @@ import (
 	"svc/pkg/base/config"
 	"svc/pkg/data/table"
 	"svc/pkg/local/folder"
+	"svc/pkg/local/testkit"
 )
 
 // Both functions of svc dev give a trip up at once that no retry can process. The
 // trips behind it are processed. The letters are listed, replayed after the item
 // was corrected, and dropped.
 func TestBadDataOfAFolder(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	w := start(t)
 	record := broken(t)[1]

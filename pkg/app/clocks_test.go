@@ -104,6 +104,7 @@ func (c *crowd) at(t *testing.T, instance int, r apptest.Request) apptest.Answer
 // TestClocksTokens: every instance accepts a token, whichever issued it. After
 // one instance revokes it, all reject it.
 func TestClocksTokens(t *testing.T) {
+	testkit.Long(t)
 	c := newCrowd(t)
 	for maker := range clocks {
 		for revoker := range clocks {
@@ -141,6 +142,7 @@ func TestClocksTokens(t *testing.T) {
 // clock is ahead by at least the lifetime of a code. docs/operations/clocks.md
 // says so.
 func TestClocksCodes(t *testing.T) {
+	testkit.Long(t)
 	c := newCrowd(t)
 	c.Clock.Hold()
 	for maker := range clocks {
@@ -205,6 +207,7 @@ func TestClocksIdempotency(t *testing.T) {
 // start exactly once. Meanwhile instances with other clocks create trips, and
 // each page comes from a different instance.
 func TestClocksCursors(t *testing.T) {
+	testkit.Long(t)
 	c := newCrowd(t)
 	operator, rider := c.Token(t, c.actors[authz.Dashboard]), c.Token(t, c.actors[authz.Rider])
 	request := func(at int) string {

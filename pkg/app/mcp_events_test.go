@@ -354,6 +354,7 @@ func TestAgentSubscribes(t *testing.T) {
 // TestSubscriptionsAreGuarded: a subscription needs what a webhook endpoint needs, and
 // counts among them.
 func TestSubscriptionsAreGuarded(t *testing.T) {
+	testkit.Long(t)
 	s, in := newSuite(t), newInbox(t)
 	s.setAgentActions(t, authz.AgentsAll)
 	operator := s.actors[authz.Dashboard]

@@ -211,6 +211,7 @@ func emptyCall(r api.Row, path, token string) apptest.Request {
 
 // TestEveryToolIsGuarded checks that every row's tool makes the row's checks.
 func TestEveryToolIsGuarded(t *testing.T) {
+	testkit.Long(t)
 	s := newSuite(t)
 	tokens := map[string]string{} // by audience and scopes: each takes a complete sign-in
 	agent := func(audience authz.Audience, scopes ...string) string {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"svc/pkg/local/testkit"
 )
 
 // endAccess ends a client's access on the page of connected applications.
@@ -72,6 +74,7 @@ func TestEndedAccessRacesTheRedemption(t *testing.T) {
 // If the end of access and an authorization happen at the same time, a code
 // that is issued has a consent that the person can see and end.
 func TestEndedAccessRacesTheAuthorization(t *testing.T) {
+	testkit.LongHere(t)
 	f := newFixture(t)
 	b := f.newBrowser()
 	for range 50 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"svc/pkg/app/apptest"
+	"svc/pkg/local/testkit"
 	"svc/pkg/oauth"
 	"svc/pkg/oauth/flow"
 )
@@ -160,6 +161,7 @@ func TestDocumentMethods(t *testing.T) {
 // error does not reveal the cause, and the address is not fetched again at
 // once.
 func TestDocumentKeysFaults(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	d := newDocumented(t, apptest.Unthrottled)
 	d.Clock.Hold()
@@ -194,6 +196,7 @@ func TestDocumentKeysFaults(t *testing.T) {
 // A stranger's clients, whose keys the server fetches for false assertions, do
 // not evict the keys of a client that authenticates.
 func TestStrangersKeys(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	d := newDocumented(t, apptest.Unthrottled)
 	d.Clock.Hold()

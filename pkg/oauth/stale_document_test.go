@@ -51,6 +51,7 @@ func TestStaleDocument(t *testing.T) {
 // Invented addresses at a client's host do not use up the client's own fetch
 // budget.
 func TestDocumentBudgetOfAStoredClient(t *testing.T) {
+	testkit.Long(t)
 	d := newDocumented(t, oauth.Limits{Documents: 100_000, Registrations: -1, TokenFailures: -1})
 	d.header = "max-age=1"
 	d.publish(plannerAt)

@@ -105,6 +105,7 @@ func TestRetention(t *testing.T) {
 // change of the days applies to stored entries too. A tenant that keeps everything again
 // loses nothing more.
 func TestRetentionOfAudit(t *testing.T) {
+	testkit.LongHere(t)
 	t.Parallel()
 	s := apptest.New(t)
 	retain := func(r tenant.Retention) {
@@ -169,6 +170,7 @@ func TestRetentionInSlices(t *testing.T) {
 // TestRetentionOfOrders: where an order was delivered is gone with the addresses of
 // trips, and never was in the audit log. An order that ends late is kept from its end on.
 func TestRetentionOfOrders(t *testing.T) {
+	testkit.LongHere(t)
 	t.Parallel()
 	s := apptest.New(t)
 	metro, by := s.Tenant("metro"), audit.By{Who: "svc:test", At: s.Clock.Now()}

@@ -47,6 +47,7 @@ func TestLargestComments(t *testing.T) {
 // A process reads all texts once. The read units of a later search do not grow
 // with the number or the length of the posts.
 func TestSearchOfLongPosts(t *testing.T) {
+	testkit.LongHere(t)
 	wire := &testkit.Wire{}
 	w := over(t, testkit.TableOnWire(t, wire), 1)
 	long := strings.Repeat("\U0001f695", 9_990)
@@ -80,6 +81,7 @@ func TestSearchOfLongPosts(t *testing.T) {
 // Many new posts, or many long comments, of a few people do not make the
 // requests of others expensive.
 func TestOthersPayLittle(t *testing.T) {
+	testkit.LongHere(t)
 	wire := &testkit.Wire{}
 	w := over(t, testkit.TableOnWire(t, wire), 1)
 	id := w.submit(0, "Dark map", "").ID

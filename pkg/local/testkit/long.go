@@ -10,3 +10,16 @@ func Long(t testing.TB) {
 		t.Skip("left out by -short; make test runs it")
 	}
 }
+
+// LongHere is Long for a test whose result can depend on the engine: on DynamoDB
+// Local it also runs under -short (`make short-dynamodb-local`).
+func LongHere(t testing.TB) {
+	t.Helper()
+	if Quick() {
+		t.Skip("left out by -short on this engine; make test runs it")
+	}
+}
+
+// Quick reports whether a test whose result can depend on the engine may do less:
+// under -short, but not on DynamoDB Local.
+func Quick() bool { return testing.Short() && !OnDynamoDBLocal() }
