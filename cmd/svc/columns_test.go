@@ -83,6 +83,7 @@ func TestNarrowTable(t *testing.T) {
 
 // Tables say who a person is. The ids are there with --wide and --json.
 func TestTablesNamePeople(t *testing.T) {
+	testkit.Long(t)
 	w := share(t)
 	type row struct {
 		ID, CustomerID string

@@ -105,6 +105,7 @@ func (b *lostBucket) triesOf(function string, handler lambda.Handler, payload []
 // svc dlq lists it, replays it after the correction, and removes it. If S3 fails,
 // the stream delivers the record again.
 func TestBadDataInABucket(t *testing.T) {
+	testkit.Long(t)
 	local := start(t)
 	running, err := folder.Find(t.Context(), local.data)
 	if err != nil {

@@ -112,6 +112,7 @@ func TestConfirmationIsForTheMCPServer(t *testing.T) {
 // consented, the person's consent still holds, in every token of it. If the
 // tenant lets them do less, that holds at once.
 func TestConsentKeepsItsMode(t *testing.T) {
+	testkit.Long(t)
 	s := newSuite(t)
 	ride := func(token string) toolAnswer {
 		t.Helper()

@@ -172,6 +172,7 @@ func TestClocksCodes(t *testing.T) {
 // TestClocksIdempotency: all instances recognize an Idempotency-Key, at once
 // and later.
 func TestClocksIdempotency(t *testing.T) {
+	testkit.Long(t)
 	c := newCrowd(t)
 	token := c.Token(t, c.actors[authz.Rider])
 	for first := range clocks {

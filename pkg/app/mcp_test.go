@@ -323,6 +323,7 @@ func TestMessagesAreBounded(t *testing.T) {
 // TestToolCallCostsWhatTheRequestCosts: a tool call makes as many requests to
 // the table, with as many units, as the same request to the API.
 func TestToolCallCostsWhatTheRequestCosts(t *testing.T) {
+	testkit.Long(t)
 	s := newSuite(t)
 	rider, operator := s.actors[authz.Rider], s.actors[authz.Dashboard]
 	const address, request = "/mcp/rider/metro", "svc_request_ride"

@@ -23,6 +23,7 @@ func (p *publisher) unpublish(address string) {
 // While a client's document cannot be fetched, the stored client stays usable
 // for a week.
 func TestStaleDocument(t *testing.T) {
+	testkit.Long(t)
 	d := newDocumented(t, apptest.Unthrottled)
 	d.publish(plannerAt)
 	if _, err := flow.Token(t.Context(), d.options(plannerAt)); err != nil {

@@ -55,6 +55,7 @@ func ride(t *testing.T, s *apptest.Service, token, word string) string {
 // TestRetention: a tenant's data is there until its day and gone after it. A trip that
 // ends late is kept from its end on. A tenant with the defaults keeps everything.
 func TestRetention(t *testing.T) {
+	testkit.LongHere(t)
 	t.Parallel()
 	s := apptest.New(t)
 	for _, slug := range []string{"metro", "harbor"} {

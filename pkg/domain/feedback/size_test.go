@@ -19,6 +19,7 @@ import (
 // A post stays readable, whatever its comments contain. It shows the last
 // comments that fit into the function's response, including the JSON escapes.
 func TestLargestComments(t *testing.T) {
+	testkit.LongHere(t)
 	for _, sign := range []string{"\u0001", "<"} {
 		w := newRoadmap(t, 1)
 		id := w.submit(0, "Dark map", "").ID
