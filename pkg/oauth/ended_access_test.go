@@ -45,7 +45,7 @@ func TestEndedAccessEndsTheFirstCode(t *testing.T) {
 // If the end of access and a redemption happen at the same time, no valid token
 // is left, in either order.
 func TestEndedAccessRacesTheRedemption(t *testing.T) {
-	testkit.Long(t)
+	testkit.LongHere(t)
 	races := 200
 	if testing.Short() {
 		races = 20
