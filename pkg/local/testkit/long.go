@@ -15,11 +15,7 @@ func Long(t testing.TB) {
 // Local it also runs under -short (`make short-dynamodb-local`).
 func LongHere(t testing.TB) {
 	t.Helper()
-	if Quick() {
+	if testing.Short() && !OnDynamoDBLocal() {
 		t.Skip("left out by -short on this engine; make test runs it")
 	}
 }
-
-// Quick reports whether a test whose result can depend on the engine may do less:
-// under -short, but not on DynamoDB Local.
-func Quick() bool { return testing.Short() && !OnDynamoDBLocal() }
