@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"svc/pkg/local/demo"
+	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/flow"
 )
 
 // svc tenant set --agent-actions decides what agents may do in a tenant, from the
 // next call on. It does not affect the same person's requests to the API.
 func TestAgentActionsAreLive(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	w := start(t)
 	resource := w.base + "/mcp/rider/metro"

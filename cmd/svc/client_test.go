@@ -4,11 +4,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"svc/pkg/local/testkit"
 )
 
 // After a client is disabled, every endpoint rejects the client's next request.
 // After it is enabled, its requests succeed again.
 func TestDisabledClientIsRefusedAtOnce(t *testing.T) {
+	testkit.Long(t)
 	w := share(t)
 	rider := w.token("rider", "rider1@metro.example")
 	w.expect("/api/v1/me", rider, 200, "")

@@ -6,11 +6,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+
+	"svc/pkg/local/testkit"
 )
 
 // Every table of the demo's data is at most tableWidth columns wide, in every
 // command that lists or shows something.
 func TestTablesFitTheTerminal(t *testing.T) {
+	testkit.Long(t)
 	w, r := start(t), receive(t)
 	trips := read[[]struct{ ID string }](w, "trip", "list", "metro")
 	hook := read[endpointWithSecret](w, "webhook", "create", "metro", r.URL)
@@ -80,6 +83,7 @@ func TestNarrowTable(t *testing.T) {
 
 // Tables say who a person is. The ids are there with --wide and --json.
 func TestTablesNamePeople(t *testing.T) {
+	testkit.Long(t)
 	w := share(t)
 	type row struct {
 		ID, CustomerID string

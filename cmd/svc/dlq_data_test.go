@@ -19,12 +19,14 @@ import (
 	"svc/pkg/base/config"
 	"svc/pkg/data/table"
 	"svc/pkg/local/folder"
+	"svc/pkg/local/testkit"
 )
 
 // Both functions of svc dev give a trip up at once that no retry can process. The
 // trips behind it are processed. The letters are listed, replayed after the item
 // was corrected, and dropped.
 func TestBadDataOfAFolder(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	w := start(t)
 	record := broken(t)[1]
@@ -103,6 +105,7 @@ func (b *lostBucket) triesOf(function string, handler lambda.Handler, payload []
 // svc dlq lists it, replays it after the correction, and removes it. If S3 fails,
 // the stream delivers the record again.
 func TestBadDataInABucket(t *testing.T) {
+	testkit.Long(t)
 	local := start(t)
 	running, err := folder.Find(t.Context(), local.data)
 	if err != nil {

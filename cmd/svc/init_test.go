@@ -5,11 +5,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"svc/pkg/local/testkit"
 )
 
 // TestFirstDeploymentPage: the last parts of docs/operations/first-deployment.md
 // run as printed, here on the local engine.
 func TestFirstDeploymentPage(t *testing.T) {
+	testkit.Long(t)
 	const page = "docs/operations/first-deployment.md"
 	c := newCheckout(t)
 	blocks := []string{"export BASE_URL=" + c.base}

@@ -174,6 +174,7 @@ func lost(path string, then, now any) (out []string) {
 // stored. It answers as that build did, repeats its keyed answers, continues its
 // sessions and trips, and corrects what it counted.
 func TestOlderBuild(t *testing.T) {
+	testkit.Long(t)
 	b := newOlderBuild(t)
 	answers := func(keyed bool) {
 		for _, c := range b.Calls {

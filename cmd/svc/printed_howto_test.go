@@ -9,11 +9,13 @@ import (
 	"testing"
 
 	"svc/pkg/domain/trip"
+	"svc/pkg/local/testkit"
 )
 
 // TestPrintedHowTo runs the recipes of docs/how-to.md as printed, on the company that the first one makes.
 // The last one to run deletes the company.
 func TestPrintedHowTo(t *testing.T) {
+	testkit.Long(t)
 	const page, code = "docs/how-to.md", "K5KW91N3"
 	c := newCheckout(t)
 	recipe := func(heading string) string {
@@ -79,6 +81,7 @@ func (c *checkout) booked(status string) string {
 
 // TestPrintedAdministration runs the commands with which README shows svc.
 func TestPrintedAdministration(t *testing.T) {
+	testkit.Long(t)
 	c := newCheckout(t)
 	c.token("rider", "rider1@metro.example")
 	token := read[[]struct {

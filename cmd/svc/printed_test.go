@@ -113,6 +113,7 @@ func (c *checkout) tryBash(commands string) (string, error) {
 // TestPrintedFirstCall runs README's first call as printed, and its sign-in by
 // hand with a browser at the printed address.
 func TestPrintedFirstCall(t *testing.T) {
+	testkit.Long(t)
 	c := newCheckout(t)
 	blocks := printed(t, "README.md", "## The first call")
 	if len(blocks) != 3 {

@@ -60,6 +60,7 @@ func (w *world) where(values []string) map[string][]string {
 // person again. After the journal of the later table is applied to it, nothing of the
 // person is there, and everything that is counted is exact.
 func TestErasuresOfARestoredFolder(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	data, backup := demoFolder(t), filepath.Join(t.TempDir(), "backup")
 	w := &world{T: t, data: data}

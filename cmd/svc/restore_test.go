@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/flow"
 )
 
@@ -16,6 +17,7 @@ import (
 // token and link is invalid, for every audience. Everybody signs in again with
 // the same password, and the audit log says why.
 func TestRestoreFinish(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	w := start(t)
 	people := map[string]string{"dashboard": "operator@metro.example", "rider": "rider1@metro.example",
@@ -75,6 +77,7 @@ func TestRestoreFinish(t *testing.T) {
 // TestSealingKeyLost: with another sealing key nobody can sign in. After svc
 // restore finish, people can sign in at a process that rereads the keys.
 func TestSealingKeyLost(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	w := &world{T: t, data: demoFolder(t)}
 	if err := os.Remove(filepath.Join(w.data, "sealing.key")); err != nil {

@@ -70,6 +70,7 @@ func awaitNumber(t *testing.T, metro table.Tenant, key table.Key, want string) {
 // the stream stores the number beside the phone. After a change of the country, svc
 // rebuild stores the new numbers.
 func TestNumbersFollowPhones(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	w := start(t)
 	running, err := folder.Find(t.Context(), w.data)

@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"svc/pkg/local/testkit"
 )
 
 // A folder is filled while no service runs, and again while one runs.
 // Afterwards the counters match the items.
 func TestSeed(t *testing.T) {
+	testkit.Long(t)
 	t.Setenv("TABLE_NAME", "")
 	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", "")
 	data := t.TempDir()

@@ -16,6 +16,7 @@ import (
 	"svc/pkg/domain/tenant"
 	"svc/pkg/local/folder"
 	"svc/pkg/local/schema"
+	"svc/pkg/local/testkit"
 )
 
 // stored reads every item of the service's table, as texts by key.
@@ -86,6 +87,7 @@ func (w *world) everyone() {
 // A deletion leaves nothing of the tenant, frees its slug and domain, and
 // changes nothing of another tenant.
 func TestTenantDelete(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	w := start(t)
 	w.everyone()
@@ -171,6 +173,7 @@ func TestTenantDeleteRefuses(t *testing.T) {
 // A deletion that was interrupted has switched the tenant off: no command
 // changes it, streams write nothing of it, and the same command ends it.
 func TestTenantDeleteContinues(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	w := start(t)
 	w.everyone()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"svc/pkg/local/testkit"
 	"testing"
 
 	"svc/pkg/oauth"
@@ -9,6 +10,7 @@ import (
 // A member who left and joined again has only the tokens of the new
 // membership. Only those are listed as live.
 func TestTokensOfAMemberAgain(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	const email = "operator@metro.example"
 	w := start(t)

@@ -5,12 +5,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"svc/pkg/local/testkit"
 )
 
 // TestPrintedTutorial runs the commands of the tutorial as printed, in one
 // shell, from the request to the receipt, and all of them again. Each response is
 // on lines of its own.
 func TestPrintedTutorial(t *testing.T) {
+	testkit.Long(t)
 	c := newCheckout(t)
 	commands := strings.Join(printed(t, "docs/tutorial.md", "## Take a ride"), "\n")
 	for range 2 {
@@ -37,6 +40,7 @@ func TestPrintedTutorial(t *testing.T) {
 // TestTutorialShowsFailures: a step of the tutorial that fails prints the error's
 // response, and ends what was pasted with it.
 func TestTutorialShowsFailures(t *testing.T) {
+	testkit.Long(t)
 	c := newCheckout(t)
 	commands := strings.Join(printed(t, "docs/tutorial.md", "## Take a ride"), "\n")
 	for name, change := range map[string][3]string{

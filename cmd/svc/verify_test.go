@@ -10,6 +10,7 @@ import (
 	"svc/pkg/data/table"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/local/folder"
+	"svc/pkg/local/testkit"
 
 	"github.com/shopspring/decimal"
 )
@@ -17,6 +18,7 @@ import (
 // svc verify reports a damaged total with exit code 1, and svc rebuild corrects
 // it. In the demo's own data svc verify finds no difference.
 func TestVerifyAndRebuild(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	w := start(t)
 	out, errs, code := w.run("verify")

@@ -9,6 +9,7 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/app/apptest"
 	"svc/pkg/domain/tenant"
+	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/flow"
 )
 
@@ -44,6 +45,7 @@ func (s *suite) atAPI(t *testing.T, from flow.Tokens) string {
 // server is an agent's at the API too, even if the client narrowed it to the
 // API. A token for the API alone is not an agent's.
 func TestAgentsLimitsHoldAtTheAPI(t *testing.T) {
+	testkit.Long(t)
 	s := newSuite(t)
 	s.setAgentActions(t, authz.AgentsAll) // the consent is to all
 	both := s.atBoth(t)
@@ -110,6 +112,7 @@ func TestConfirmationIsForTheMCPServer(t *testing.T) {
 // consented, the person's consent still holds, in every token of it. If the
 // tenant lets them do less, that holds at once.
 func TestConsentKeepsItsMode(t *testing.T) {
+	testkit.Long(t)
 	s := newSuite(t)
 	ride := func(token string) toolAnswer {
 		t.Helper()

@@ -18,6 +18,7 @@ import (
 	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/wallet"
 	"svc/pkg/local/script"
+	"svc/pkg/local/testkit"
 )
 
 // books is an accountant's view of a company across the end of a month.
@@ -68,6 +69,7 @@ func (b *books) post(member, actor, kind, amount, more string) {
 // after the end of a month in the company's zone. Postings, balances, receipts, statements
 // and reports agree to the cent, and what happens later does not move an earlier posting.
 func TestBooksAcrossMidnight(t *testing.T) {
+	testkit.Long(t)
 	s := newSuite(t)
 	zone, err := time.LoadLocation("Australia/Lord_Howe") // daylight saving time is half an hour
 	if err != nil {

@@ -135,6 +135,7 @@ func holdTrips(t *testing.T, s *suite, rider, driver, request string, ids []stri
 // TestListsDoNotGrow: a page costs the same in a tenant with few trips and in
 // one with many.
 func TestListsDoNotGrow(t *testing.T) {
+	testkit.Long(t)
 	s := newSuite(t)
 	s.Change(t, "metro", func(n *tenant.Tenant) { n.MaxOpenTrips = tenant.NoOpenTripsLimit })
 	op, rider := s.Token(t, s.actors[authz.Dashboard]), s.Token(t, s.actors[authz.Rider])

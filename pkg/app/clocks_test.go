@@ -104,6 +104,7 @@ func (c *crowd) at(t *testing.T, instance int, r apptest.Request) apptest.Answer
 // TestClocksTokens: every instance accepts a token, whichever issued it. After
 // one instance revokes it, all reject it.
 func TestClocksTokens(t *testing.T) {
+	testkit.Long(t)
 	c := newCrowd(t)
 	for maker := range clocks {
 		for revoker := range clocks {
@@ -141,6 +142,7 @@ func TestClocksTokens(t *testing.T) {
 // clock is ahead by at least the lifetime of a code. docs/operations/clocks.md
 // says so.
 func TestClocksCodes(t *testing.T) {
+	testkit.Long(t)
 	c := newCrowd(t)
 	c.Clock.Hold()
 	for maker := range clocks {
@@ -170,6 +172,7 @@ func TestClocksCodes(t *testing.T) {
 // TestClocksIdempotency: all instances recognize an Idempotency-Key, at once
 // and later.
 func TestClocksIdempotency(t *testing.T) {
+	testkit.Long(t)
 	c := newCrowd(t)
 	token := c.Token(t, c.actors[authz.Rider])
 	for first := range clocks {
@@ -205,6 +208,7 @@ func TestClocksIdempotency(t *testing.T) {
 // start exactly once. Meanwhile instances with other clocks create trips, and
 // each page comes from a different instance.
 func TestClocksCursors(t *testing.T) {
+	testkit.Long(t)
 	c := newCrowd(t)
 	operator, rider := c.Token(t, c.actors[authz.Dashboard]), c.Token(t, c.actors[authz.Rider])
 	request := func(at int) string {

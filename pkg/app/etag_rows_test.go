@@ -9,6 +9,7 @@ import (
 	"svc/pkg/app"
 	"svc/pkg/app/apptest"
 	"svc/pkg/edge/api"
+	"svc/pkg/local/testkit"
 )
 
 // untagged has the PATCH rows without an ETag, each with the reason.
@@ -27,6 +28,7 @@ var changes = map[string]string{"svc_update_business": `{"active":false}`,
 // TestEveryPatchTakesIfMatch: a PATCH with the ETag of another state is a 412 and
 // changes nothing, and one with the ETag of this state succeeds once.
 func TestEveryPatchTakesIfMatch(t *testing.T) {
+	testkit.Long(t)
 	s := newSuite(t)
 	metro := s.newEstate(t, "metro")
 	s.Still(t)

@@ -105,6 +105,7 @@ func TestIdempotencyKeyOfAnotherFamily(t *testing.T) {
 // fingerprint hashed the bytes of the body, or it stored the response under another key
 // of the table. The retry gets the response, and another request with the key does not.
 func TestKeyedRetryAcrossAnUpgrade(t *testing.T) {
+	testkit.Long(t)
 	s := newSuite(t)
 	actor := s.actors[authz.Rider]
 	rider, tn := s.Token(t, actor), s.Tenant("metro")

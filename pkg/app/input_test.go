@@ -11,6 +11,7 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/app/apptest"
 	"svc/pkg/domain/tenant"
+	"svc/pkg/local/testkit"
 )
 
 const places = "/api/v1/me/addresses"
@@ -62,6 +63,7 @@ func TestInputDays(t *testing.T) {
 // Each function with a window in a query has the time zones, because the systems
 // of Lambda may have none.
 func TestFunctionsHaveTimeZones(t *testing.T) {
+	testkit.Long(t)
 	for _, function := range []string{"trips", "reports", "mcp"} {
 		out, err := exec.Command("go", "list", "-deps", "svc/functions/"+function).Output()
 		if err != nil || !strings.Contains(string(out), "time/tzdata\n") {

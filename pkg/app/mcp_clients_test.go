@@ -100,6 +100,7 @@ func TestArgumentsAsModelsWriteThem(t *testing.T) {
 // address as the client wrote it, because the client compares the two (RFC 9728
 // section 3.3).
 func TestAddressesAsClientsWriteThem(t *testing.T) {
+	testkit.Long(t)
 	s := newSuite(t)
 	rider, operator := s.actors[authz.Rider], s.actors[authz.Dashboard]
 	for path, actor := range map[string]apptest.Actor{"/mcp/": operator, "/mcp/rider/metro/": rider} {

@@ -73,6 +73,7 @@ func TestRequestStateIsVerified(t *testing.T) {
 // If it is used late, it changes no other values, and a trip that is no longer in
 // that state rejects it.
 func TestLateAgreement(t *testing.T) {
+	testkit.Long(t)
 	s := newSuite(t)
 	operator, rider := s.actors[authz.Dashboard], s.actors[authz.Rider]
 	const update, named = "svc_update_branding", `{"appName":"Agreed"}`
@@ -150,6 +151,7 @@ func TestAuditNamesTheAgent(t *testing.T) {
 // returns the first response and does not undo later changes, even if the first
 // call changed nothing. It costs no extra round trip.
 func TestAgreementIsUsedOnce(t *testing.T) {
+	testkit.Long(t)
 	s := newSuite(t)
 	operator, driver := s.actors[authz.Dashboard], s.actors[authz.Driver]
 	const branding, status = "/api/v1/branding", "/api/v1/me/status"

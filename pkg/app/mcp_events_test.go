@@ -289,6 +289,7 @@ func (s *suite) withoutHooks(t *testing.T) {
 // signed events with the agent's secret, a renewal needs nobody, and each way in which
 // the access ends also ends the messages.
 func TestAgentSubscribes(t *testing.T) {
+	testkit.Long(t)
 	for name, end := range map[string]func(*suite, flow.Tokens){
 		"unsubscribed":  nil,
 		"token revoked": func(s *suite, tokens flow.Tokens) { s.revoke(t, tokens.AccessToken) },
@@ -354,6 +355,7 @@ func TestAgentSubscribes(t *testing.T) {
 // TestSubscriptionsAreGuarded: a subscription needs what a webhook endpoint needs, and
 // counts among them.
 func TestSubscriptionsAreGuarded(t *testing.T) {
+	testkit.Long(t)
 	s, in := newSuite(t), newInbox(t)
 	s.setAgentActions(t, authz.AgentsAll)
 	operator := s.actors[authz.Dashboard]

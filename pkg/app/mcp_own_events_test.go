@@ -65,6 +65,7 @@ func (s *suite) agree(t *testing.T, path, token, params string) eventAnswer {
 // GET /me/events, signed, and nothing of another rider. Each way in which its access
 // ends also ends the messages, and the company's endpoints are not concerned.
 func TestPersonsAgentSubscribes(t *testing.T) {
+	testkit.Long(t)
 	for name, end := range map[string]func(*suite, flow.Tokens){
 		"unsubscribed":  nil,
 		"token revoked": func(s *suite, tokens flow.Tokens) { s.revoke(t, tokens.AccessToken) },
@@ -164,6 +165,7 @@ func TestDriversAgentSubscribes(t *testing.T) {
 // TestPersonsSubscriptionsAreBounded: a person has at most four, which are not among the
 // company's sixteen, and begins now. Types of others are no types.
 func TestPersonsSubscriptionsAreBounded(t *testing.T) {
+	testkit.Long(t)
 	s, in := newSuite(t), newInbox(t)
 	s.setAgentActions(t, authz.AgentsAll)
 	rider := s.actors[authz.Rider]

@@ -211,6 +211,7 @@ func emptyCall(r api.Row, path, token string) apptest.Request {
 
 // TestEveryToolIsGuarded checks that every row's tool makes the row's checks.
 func TestEveryToolIsGuarded(t *testing.T) {
+	testkit.Long(t)
 	s := newSuite(t)
 	tokens := map[string]string{} // by audience and scopes: each takes a complete sign-in
 	agent := func(audience authz.Audience, scopes ...string) string {
@@ -322,6 +323,7 @@ func TestMessagesAreBounded(t *testing.T) {
 // TestToolCallCostsWhatTheRequestCosts: a tool call makes as many requests to
 // the table, with as many units, as the same request to the API.
 func TestToolCallCostsWhatTheRequestCosts(t *testing.T) {
+	testkit.Long(t)
 	s := newSuite(t)
 	rider, operator := s.actors[authz.Rider], s.actors[authz.Dashboard]
 	const address, request = "/mcp/rider/metro", "svc_request_ride"

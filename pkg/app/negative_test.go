@@ -169,6 +169,7 @@ func (s *suite) admitted(t *testing.T, r api.Row, audience authz.Audience, scope
 // the next request on every row is rejected. The response names the first
 // failed check.
 func TestEndedAccessIsRefusedAtOnce(t *testing.T) {
+	testkit.Long(t)
 	s := newSuite(t)
 	ctx, metro := context.Background(), s.Tenant("metro")
 	ends := map[string]func(t *testing.T, a apptest.Actor, jti, client string) (undo func()){

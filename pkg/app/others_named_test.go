@@ -44,6 +44,7 @@ func (e estate) naming(t *testing.T, r api.Row, path, member, id string) apptest
 // another tenant gets the same response as one that names nothing, in every row and
 // every member, and changes nothing.
 func TestOtherTenantsIdentifiersInBodies(t *testing.T) {
+	testkit.Long(t)
 	s := newSuite(t)
 	metro, harbor := s.newEstate(t, "metro"), s.newEstate(t, "harbor")
 	s.Drain(t)
@@ -90,6 +91,7 @@ func TestOtherTenantsIdentifiersInBodies(t *testing.T) {
 // result for another tenant's identifier equals that for a missing one, byte
 // for byte.
 func TestAgentsSeeNoOtherTenant(t *testing.T) {
+	testkit.Long(t)
 	s := newSuite(t)
 	s.agentsMayAll(t)
 	metro, harbor := s.newEstate(t, "metro"), s.newEstate(t, "harbor")

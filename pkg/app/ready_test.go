@@ -23,6 +23,7 @@ const readyBody, tableFailed, keysFailed = `{"status":"ok"}`, `{"status":"unavai
 // TestReady: /health/ready names the table while it fails, and /health/live
 // still returns 200. Neither response may be cached.
 func TestReady(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel() // it waits for time limits, on an engine of its own
 	s := newSuite(t)
 	look := func(path string, status int, body string) {

@@ -7,11 +7,13 @@ import (
 
 	"svc/pkg/app"
 	"svc/pkg/app/apptest"
+	"svc/pkg/local/testkit"
 )
 
 // TestEveryRowInTwoRoundTrips: every row answers its own people in at most two round
 // trips to the table, also with an Idempotency-Key.
 func TestEveryRowInTwoRoundTrips(t *testing.T) {
+	testkit.Long(t)
 	s := newSuite(t)
 	metro := s.newEstate(t, "metro")
 	s.Drain(t)

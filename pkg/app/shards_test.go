@@ -9,6 +9,7 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/app/apptest"
 	"svc/pkg/domain/tenant"
+	"svc/pkg/local/testkit"
 )
 
 // traffic is what riders have created so far: trips by id, with their status.
@@ -34,6 +35,7 @@ func (r *traffic) soFar() map[string]string {
 // reader of a list sees every item that existed at the start exactly once, and
 // the report is exact in the end.
 func TestShardsUnderTraffic(t *testing.T) {
+	testkit.Long(t)
 	s := newSuite(t)
 	operator := s.Token(t, s.actors[authz.Dashboard])
 	made, stop := &traffic{trips: map[string]string{}}, make(chan struct{})

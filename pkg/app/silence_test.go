@@ -115,6 +115,7 @@ func TestSilentTable(t *testing.T) {
 // TestNoAnswerAtAll: if the table never responds, a caller waits some seconds,
 // not the function's complete timeout.
 func TestNoAnswerAtAll(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel() // it waits for time limits, on an engine of its own
 	s := newImpatientSuite(t)
 	rider := s.Token(t, s.actors[authz.Rider])

@@ -27,6 +27,7 @@ var outages = map[string]func(*testkit.Wire){
 // No earlier response is served unchecked. A request made meanwhile can be
 // repeated later.
 func TestUnavailable(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel() // it waits for time limits, on an engine of its own
 	s := newSuite(t)
 	rider := s.actors[authz.Rider]

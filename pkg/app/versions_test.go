@@ -47,6 +47,7 @@ func familyOf(t *testing.T, refreshToken string) string {
 // TestNewerBuildBesideThisOne: a newer build has written items of every kind.
 // Ordinary requests change them, and what it wrote is still there.
 func TestNewerBuildBesideThisOne(t *testing.T) {
+	testkit.Long(t)
 	s := newSuite(t)
 	metro, rider, drives := s.Tenant("metro"), s.actors[authz.Rider], s.actors[authz.Driver]
 	riding, driving, fleet := s.Token(t, rider), s.Token(t, drives), s.Token(t, s.actors[authz.Dashboard])

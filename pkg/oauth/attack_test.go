@@ -7,11 +7,13 @@ import (
 	"testing"
 
 	"svc/pkg/app/apptest"
+	"svc/pkg/local/testkit"
 )
 
 // TestAttacks runs the attacks of RFC 9700 section 4 and similar ones against
 // the complete service. Each subtest's name says which attack it is.
 func TestAttacks(t *testing.T) {
+	testkit.LongHere(t)
 	s := newService(t)
 	for _, group := range []struct {
 		name    string

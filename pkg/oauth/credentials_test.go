@@ -6,11 +6,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"svc/pkg/local/testkit"
 )
 
 // An empty secret is none: a public client may send it by either method. A
 // confidential client gets nothing for it.
 func TestEmptySecret(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	s := newService(t)
 	with := func(a registration, header string, pairs ...string) (status int, code, challenge string) {

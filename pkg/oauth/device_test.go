@@ -54,6 +54,7 @@ const (
 // The guesses at an account are limited over all addresses. They do not lock
 // the owner out of a browser that was used to sign in before.
 func TestGuessesLockNoKnownBrowser(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	f := newFixture(t, limitSignIns(3, 7))
 	c, hers := f.storeClient(nil), f.newBrowser()

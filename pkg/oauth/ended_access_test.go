@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"svc/pkg/local/testkit"
 )
 
 // endAccess ends a client's access on the page of connected applications.
@@ -43,6 +45,7 @@ func TestEndedAccessEndsTheFirstCode(t *testing.T) {
 // If the end of access and a redemption happen at the same time, no valid token
 // is left, in either order.
 func TestEndedAccessRacesTheRedemption(t *testing.T) {
+	testkit.LongHere(t)
 	races := 200
 	if testing.Short() {
 		races = 20
@@ -72,6 +75,7 @@ func TestEndedAccessRacesTheRedemption(t *testing.T) {
 // If the end of access and an authorization happen at the same time, a code
 // that is issued has a consent that the person can see and end.
 func TestEndedAccessRacesTheAuthorization(t *testing.T) {
+	testkit.LongHere(t)
 	f := newFixture(t)
 	b := f.newBrowser()
 	for range 50 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/local/testkit"
 )
 
 // put sends a replacement of a registration with the token.
@@ -97,6 +98,7 @@ func TestLostSecret(t *testing.T) {
 // The new token is used and the old one replaces the registration at the same
 // time: whichever comes first, the old one is dead when the new one was used.
 func TestRegistrationTokensRace(t *testing.T) {
+	testkit.LongHere(t)
 	t.Parallel()
 	f := newFixture(t)
 	for range 20 {

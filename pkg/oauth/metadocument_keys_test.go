@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"svc/pkg/app/apptest"
+	"svc/pkg/local/testkit"
 	"svc/pkg/oauth"
 	"svc/pkg/oauth/flow"
 )
@@ -100,6 +101,7 @@ func changedKeys(t *testing.T) (d *documented, k, next clientKey, got granted) {
 
 // Keys in the document itself change with the document.
 func TestDocumentOwnKeys(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	d, k, next, got := changedKeys(t)
 	d.prove(t, next, "/oauth/token", "grant_type", "refresh_token", "refresh_token", got.Refresh).Must(t, 200)
@@ -109,6 +111,7 @@ func TestDocumentOwnKeys(t *testing.T) {
 // If the table fails while the server stores a client's new document, the client
 // gets a 503. A retry then succeeds.
 func TestDocumentKeysNotStored(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	d, _, next, _ := changedKeys(t)
 	d.fetch = d.Wire.Break
@@ -121,6 +124,7 @@ func TestDocumentKeysNotStored(t *testing.T) {
 // Agents publish their authentication methods in different ways; each is
 // accepted.
 func TestDocumentMethods(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	d := newDocumented(t, apptest.Unthrottled)
 	k := newClientKey(t)
@@ -160,6 +164,7 @@ func TestDocumentMethods(t *testing.T) {
 // error does not reveal the cause, and the address is not fetched again at
 // once.
 func TestDocumentKeysFaults(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	d := newDocumented(t, apptest.Unthrottled)
 	d.Clock.Hold()
@@ -194,6 +199,7 @@ func TestDocumentKeysFaults(t *testing.T) {
 // A stranger's clients, whose keys the server fetches for false assertions, do
 // not evict the keys of a client that authenticates.
 func TestStrangersKeys(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	d := newDocumented(t, apptest.Unthrottled)
 	d.Clock.Hold()
@@ -230,6 +236,7 @@ func (d *documented) strangers(t *testing.T, n int) (fetched int, last apptest.A
 // For an address beyond its limit of failures nothing is fetched. A client whose
 // keys are in memory is not affected.
 func TestKeysBeyondTheFailures(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	d := newDocumented(t, oauth.Limits{Registrations: -1, TokenFailures: 3, Documents: -1})
 	d.Clock.Hold()

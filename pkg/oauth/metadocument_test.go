@@ -12,6 +12,7 @@ import (
 
 	"svc/pkg/app/apptest"
 	"svc/pkg/base/ids"
+	"svc/pkg/local/testkit"
 	"svc/pkg/oauth"
 	"svc/pkg/oauth/clients"
 	"svc/pkg/oauth/flow"
@@ -268,6 +269,7 @@ func TestDocumentCache(t *testing.T) {
 // A changed document changes the stored client at the next sign-in. If it has
 // fewer scopes, the client can do less.
 func TestDocumentChanges(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	d := newDocumented(t, apptest.Unthrottled)
 	d.publish(plannerAt)

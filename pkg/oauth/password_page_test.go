@@ -124,6 +124,7 @@ func tokensGood(f *fixture, o flow.Options, after, others flow.Tokens) {
 // access and refresh tokens in every tenant, and consents. Later changes of the
 // account's record neither revive old credentials nor end new ones.
 func TestNewPasswordEndsWhatTheOldGave(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	for _, test := range newPasswordCases {
 		t.Run(test.name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"svc/pkg/app/apptest"
+	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/flow"
 )
 
@@ -61,6 +62,7 @@ var published = []struct {
 // publish. A published document is the same for every server, so it has members
 // that this server cannot use.
 func TestPublishedDocuments(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	d := newDocumented(t, apptest.Unthrottled)
 	for _, p := range published {

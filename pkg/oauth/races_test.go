@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/local/testkit"
 	"svc/pkg/oauth"
 )
 
@@ -197,6 +198,7 @@ func TestRevocationIsNotStarved(t *testing.T) {
 // Of an account's one-time links that are used at once, one sets the password.
 // The others end with that password, as they do when they are used later.
 func TestRacePasswordLinks(t *testing.T) {
+	testkit.LongHere(t)
 	t.Parallel()
 	f := newFixture(t)
 	for _, test := range []struct {

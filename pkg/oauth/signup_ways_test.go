@@ -71,6 +71,7 @@ func TestSignUpOfAnAddedCustomer(t *testing.T) {
 // Two links of one address, used at the same moment, make one rider. So does an
 // operator who adds the customer meanwhile.
 func TestSignUpRace(t *testing.T) {
+	testkit.LongHere(t)
 	t.Parallel()
 	f, mails := newSignUps(t)
 	for round, other := range []string{"a link", "an operator", "a link", "an operator"} {
@@ -123,6 +124,7 @@ func TestSignUpRace(t *testing.T) {
 // If the company ends the sign-ups while a link is being used, either the rider was
 // there before, or there is none.
 func TestSignUpEndsMeanwhile(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	f, mails := newSignUps(t)
 	late := 0
@@ -309,6 +311,7 @@ func TestSignUpKeepsLittle(t *testing.T) {
 
 // A new rider is in the feed of events, in the search of operators, and may use the API.
 func TestSignUpIsAnnounced(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	s := apptest.New(t)
 	s.Change(t, "metro", func(n *tenant.Tenant) { n.RiderSignUp = tenant.SignUpOpen })

@@ -23,6 +23,7 @@ func (p *publisher) unpublish(address string) {
 // While a client's document cannot be fetched, the stored client stays usable
 // for a week.
 func TestStaleDocument(t *testing.T) {
+	testkit.Long(t)
 	d := newDocumented(t, apptest.Unthrottled)
 	d.publish(plannerAt)
 	if _, err := flow.Token(t.Context(), d.options(plannerAt)); err != nil {
@@ -51,6 +52,7 @@ func TestStaleDocument(t *testing.T) {
 // Invented addresses at a client's host do not use up the client's own fetch
 // budget.
 func TestDocumentBudgetOfAStoredClient(t *testing.T) {
+	testkit.Long(t)
 	d := newDocumented(t, oauth.Limits{Documents: 100_000, Registrations: -1, TokenFailures: -1})
 	d.header = "max-age=1"
 	d.publish(plannerAt)

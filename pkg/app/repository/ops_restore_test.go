@@ -29,6 +29,7 @@ esac
 // longer than the CLI waits. It deploys the new stack with the parameters that
 // it was given, and then runs all of its steps.
 func TestRestoreWaits(t *testing.T) {
+	testkit.Long(t)
 	bin := t.TempDir()
 	for _, name := range []string{"aws", "sam", "go", "sleep"} {
 		testkit.Must(t, os.WriteFile(filepath.Join(bin, name), []byte(tool), 0o700))

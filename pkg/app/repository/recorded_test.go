@@ -59,6 +59,7 @@ var ran *recording
 // recorded returns the recording. The first call makes it.
 func recorded(t *testing.T) *recording {
 	t.Helper()
+	testkit.Long(t)
 	recordOnce.Do(func() {
 		r := &recording{requests: map[string]map[string]iamRequest{}, operations: map[string]bool{},
 			secrets: map[string]string{}, mailed: map[string]string{}}
@@ -118,8 +119,10 @@ func (r *recording) build(ctx context.Context, at service.Environment) (service.
 	out := service.App{Functions: map[string]emulator.Function{}, Streams: map[string]emulator.Function{},
 		Scheduled: map[string]func(context.Context) error{}}
 	sealer := signing.NewSealer()
-	folder, wake := files.Open(filepath.Join(at.Data, "files"), at.BaseURL, time.Now), make(chan struct{}, 100)
-	out.Files, out.FilesPath, out.Wakes = folder, files.Path, map[string]<-chan struct{}{app.Jobs: wake}
+	folder := files.Open(filepath.Join(at.Data, "files"), at.BaseURL, time.Now)
+	out.Files, out.FilesPath = folder, files.Path
+	// The suite waits for these functions, and their schedules have minutes.
+	out.Wakes = map[string]<-chan struct{}{app.Jobs: seconds(ctx), app.Dispatch: seconds(ctx)}
 	logger := slog.New(slog.NewJSONHandler(r, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	rt := func(function string) (*app.Runtime, error) {
 		r.requests[function] = map[string]iamRequest{}
@@ -131,7 +134,7 @@ func (r *recording) build(ctx context.Context, at service.Environment) (service.
 			digits, _ := phone.Digits(typed)
 			return &phone.Number{Typed: typed, E164: digits + "1234567890", National: "0987654321" + digits}
 		}, Sealer: sealing{r, function, sealer}, Now: time.Now, Logger: logger,
-			Mail: r.mail, Files: folder, Begun: func() { wake <- struct{}{} },
+			Mail: r.mail, Files: folder,
 			Observe: func(ctx context.Context, o api.Observation) {
 				line(ctx, o)
 				r.observe(o)
@@ -175,6 +178,21 @@ func (r *recording) build(ctx context.Context, at service.Environment) (service.
 	}
 	r.sweep = out.Scheduled[app.Settlement]
 	return out, nil
+}
+
+// seconds returns a channel that receives each second until ctx ends.
+func seconds(ctx context.Context) <-chan struct{} {
+	out := make(chan struct{})
+	go func() {
+		for ctx.Err() == nil {
+			testkit.Sleep(ctx, time.Second)
+			select {
+			case out <- struct{}{}:
+			case <-ctx.Done():
+			}
+		}
+	}()
+	return out
 }
 
 func (r *recording) observe(o api.Observation) {

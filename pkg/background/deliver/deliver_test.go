@@ -199,6 +199,7 @@ func TestResults(t *testing.T) {
 // TestFiveDaysWithoutSuccess: the endpoint is disabled, its creator gets a mail, and
 // the feed tells of it. One success begins the time anew.
 func TestFiveDaysWithoutSuccess(t *testing.T) {
+	testkit.LongHere(t)
 	w, r := newWorld(t, nil), newReceiver(t)
 	hook := w.create(r.URL, "")
 	day := func(status int) {
@@ -685,6 +686,7 @@ func TestAddresses(t *testing.T) {
 // TestKilledBetweenAnyTwoRequests: whatever the process had done when it was killed,
 // the event arrives, with one id. With several shards it may also copy the endpoints.
 func TestKilledBetweenAnyTwoRequests(t *testing.T) {
+	testkit.LongHere(t)
 	for _, status := range []int{204, 500} {
 		for n := range 20 {
 			for _, lost := range []bool{false, true} {

@@ -102,6 +102,7 @@ func each(t *testing.T, do func(t *testing.T, prepare func() *enabling)) {
 // TestAppendedWhileEnabling: an event that comes into the feed between any two requests
 // of the enabling reaches the endpoint if it comes after the endpoint's start.
 func TestAppendedWhileEnabling(t *testing.T) {
+	testkit.LongHere(t)
 	each(t, func(t *testing.T, prepare func() *enabling) {
 		for n := range 9 {
 			w := prepare()
@@ -127,6 +128,7 @@ func TestAppendedWhileEnabling(t *testing.T) {
 // TestEnabledWhileAppending: an endpoint that is enabled between any two requests of a
 // step of the feed gets what the step appends after the endpoint's start.
 func TestEnabledWhileAppending(t *testing.T) {
+	testkit.LongHere(t)
 	each(t, func(t *testing.T, prepare func() *enabling) {
 		for n := range 12 {
 			w := prepare()

@@ -107,6 +107,7 @@ func (w *own) check(name string) {
 // after its beginning; and an event that comes between any two requests of the enabling
 // reaches it.
 func TestPersonsSubscriptionMissesNothing(t *testing.T) {
+	testkit.LongHere(t)
 	for name, c := range map[string]struct{ first, during, meanwhile func(*own) }{
 		"begins while appending": {func(*own) {}, nil, func(w *own) {
 			w.begin(w.r.URL)

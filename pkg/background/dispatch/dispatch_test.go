@@ -556,6 +556,7 @@ func (w *world) askedOnce(tr trip.Trip) {
 // most one driver, no driver holds an offer of a trip that is taken, and no driver
 // was asked twice.
 func TestRaces(t *testing.T) {
+	testkit.LongHere(t)
 	w := newWorld(t, func(d *settings.Dispatch) { d.WaveSize, d.OfferTimeoutSeconds = 3, 5 })
 	var all []string
 	for i := range 6 {

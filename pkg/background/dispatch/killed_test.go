@@ -36,6 +36,7 @@ func (w *world) handled(id string, n int, lost bool) (crashed bool) {
 // Wherever the process is killed that learns of a scheduled trip, or the one that
 // wakes it, the trip becomes pending in time, once.
 func TestScheduledWakesAfterAKill(t *testing.T) {
+	testkit.LongHere(t)
 	w := newWorld(t, func(d *settings.Dispatch) { d.Mode = settings.Manual })
 	for n, crashed := 0, true; crashed; n++ {
 		crashed = false
@@ -63,6 +64,7 @@ func TestScheduledWakesAfterAKill(t *testing.T) {
 // A process may be killed at any request while it offers a trip, and while it ends an
 // offer. Each driver still gets one offer of the trip, and the trip has an end.
 func TestOffersAfterAKill(t *testing.T) {
+	testkit.LongHere(t)
 	w := newWorld(t, func(d *settings.Dispatch) { d.MaxWaves = 2 })
 	one, two := w.driver(1), w.driver(2)
 	all := []string{one, two}

@@ -46,6 +46,7 @@ func TestAutoAssign(t *testing.T) {
 // Trips that are pending when the company begins to dispatch are dispatched, once
 // each, and in passes. A tenant that does not dispatch keeps them.
 func TestModeChangePicksUpWhatIsPending(t *testing.T) {
+	testkit.LongHere(t)
 	for _, mode := range []string{settings.Offers, settings.Open} {
 		w := newWorld(t, func(d *settings.Dispatch) { d.Mode = settings.Manual })
 		var ids []string

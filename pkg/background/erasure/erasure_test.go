@@ -336,6 +336,7 @@ func TestSignInEndsOwnErasure(t *testing.T) {
 // TestInterruptedErasure: a process may end before or after any request of an
 // erasure. The next one goes on.
 func TestInterruptedErasure(t *testing.T) {
+	testkit.LongHere(t)
 	t.Parallel()
 	wire := &testkit.Wire{}
 	db, now := testkit.TableOnWire(t, wire), time.Now()

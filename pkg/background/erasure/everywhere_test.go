@@ -205,6 +205,7 @@ func TestErasureBesideAnExport(t *testing.T) {
 // TestErasureOfResponsesOfManyActors: every actor's stored responses are searched,
 // however many actors and responses there are.
 func TestErasureOfResponsesOfManyActors(t *testing.T) {
+	testkit.LongHere(t)
 	t.Parallel()
 	s := apptest.New(t)
 	anna, tn := s.Rider(t, "metro", "anna"), s.Tenant("metro")

@@ -13,6 +13,7 @@ import (
 // TestOwnErasureAfterAnOperators: who asked to be erased and was then erased by an
 // operator has not withdrawn the own request.
 func TestOwnErasureAfterAnOperators(t *testing.T) {
+	testkit.LongHere(t)
 	t.Parallel()
 	s := apptest.New(t)
 	boss, anna := s.Operator(t, "metro", "boss"), s.Rider(t, "metro", "anna")

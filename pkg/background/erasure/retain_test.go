@@ -55,6 +55,7 @@ func ride(t *testing.T, s *apptest.Service, token, word string) string {
 // TestRetention: a tenant's data is there until its day and gone after it. A trip that
 // ends late is kept from its end on. A tenant with the defaults keeps everything.
 func TestRetention(t *testing.T) {
+	testkit.LongHere(t)
 	t.Parallel()
 	s := apptest.New(t)
 	for _, slug := range []string{"metro", "harbor"} {
@@ -105,6 +106,7 @@ func TestRetention(t *testing.T) {
 // change of the days applies to stored entries too. A tenant that keeps everything again
 // loses nothing more.
 func TestRetentionOfAudit(t *testing.T) {
+	testkit.LongHere(t)
 	t.Parallel()
 	s := apptest.New(t)
 	retain := func(r tenant.Retention) {
@@ -169,6 +171,7 @@ func TestRetentionInSlices(t *testing.T) {
 // TestRetentionOfOrders: where an order was delivered is gone with the addresses of
 // trips, and never was in the audit log. An order that ends late is kept from its end on.
 func TestRetentionOfOrders(t *testing.T) {
+	testkit.LongHere(t)
 	t.Parallel()
 	s := apptest.New(t)
 	metro, by := s.Tenant("metro"), audit.By{Who: "svc:test", At: s.Clock.Now()}

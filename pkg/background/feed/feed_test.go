@@ -22,6 +22,7 @@ import (
 )
 
 func TestFeedIsTheLogsHoweverBadlyTheStreamComes(t *testing.T) {
+	testkit.Long(t)
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
@@ -42,6 +43,7 @@ func TestFeedIsTheLogsHoweverBadlyTheStreamComes(t *testing.T) {
 // event, and the numbers have no gap. A feed in the order of clocks would lose the
 // events of a writer that commits late.
 func TestReadersMissNothingOfSixteenWriters(t *testing.T) {
+	testkit.Long(t)
 	for _, shards := range []int{1, 3} {
 		t.Run(fmt.Sprint(shards, " shards"), func(t *testing.T) {
 			w := newWorld(t, testkit.Name(t, schema.Options{StreamOff: true}), 5, shards)

@@ -77,6 +77,7 @@ func latin1(t *testing.T, text string) []byte {
 // TestImportOfTheWorldsFiles: files as eleven programs and locales write them. Each
 // is imported twice; the second time nothing changes.
 func TestImportOfTheWorldsFiles(t *testing.T) {
+	testkit.LongHere(t)
 	s := apptest.New(t)
 	token := s.Token(t, s.Operator(t, "metro", "boss"))
 	for i, tt := range []struct{ program, options, file, wrong string }{
@@ -193,6 +194,7 @@ func TestImportOfFaults(t *testing.T) {
 // TestImportIsBounded: files that would need much memory or time end with a clear
 // error.
 func TestImportIsBounded(t *testing.T) {
+	testkit.LongHere(t)
 	s := apptest.New(t)
 	token := s.Token(t, s.Operator(t, "metro", "boss"))
 	many := bytes.Repeat([]byte("x,not an address\n"), 1500)
@@ -263,6 +265,7 @@ func TestImportBelongsToItsOperator(t *testing.T) {
 // TestImportsAtOnce: two imports of the same people at once create each person once,
 // and every row is counted.
 func TestImportsAtOnce(t *testing.T) {
+	testkit.LongHere(t)
 	s := apptest.New(t)
 	token := s.Token(t, s.Operator(t, "metro", "boss"))
 	var file strings.Builder
@@ -362,6 +365,7 @@ func (d *dying) Put(ctx context.Context, file string, content []byte) error {
 // TestImportKilledAnywhere: an import that was killed goes on, and counts every row
 // once.
 func TestImportKilledAnywhere(t *testing.T) {
+	testkit.LongHere(t)
 	s := apptest.New(t)
 	token := s.Token(t, s.Operator(t, "metro", "boss"))
 	var file strings.Builder

@@ -7,6 +7,7 @@ import (
 
 	"svc/pkg/app/apptest"
 	"svc/pkg/domain/tenant"
+	"svc/pkg/local/testkit"
 )
 
 // importsThree imports three people by phone, twice: one whose number the person at the
@@ -31,6 +32,7 @@ func importsThree(t *testing.T, s *apptest.Service, token, body, path, name stri
 // himself, in whatever form. A number of several persons is a fault, unless the mail
 // address says whose row it is.
 func TestImportFindsTypedPhones(t *testing.T) {
+	testkit.LongHere(t)
 	t.Parallel()
 	s := apptest.With(t, apptest.Options{Phones: true})
 	s.Change(t, "metro", func(n *tenant.Tenant) { n.Country = "US" })
@@ -60,6 +62,7 @@ func TestImportFindsTypedPhones(t *testing.T) {
 // TestImportFindsTypedPhonesOfDrivers: so does an import of drivers, whose numbers the
 // operators typed. A number that a driver has no more leads to nobody.
 func TestImportFindsTypedPhonesOfDrivers(t *testing.T) {
+	testkit.LongHere(t)
 	t.Parallel()
 	s := apptest.With(t, apptest.Options{Phones: true})
 	s.Change(t, "metro", func(n *tenant.Tenant) { n.Country = "US" })

@@ -238,6 +238,7 @@ func quietly[T any](t *testing.T, s *apptest.Service, token, path, body string, 
 // TestKilledAnywhere: whatever call of the store a process ends at, the next one
 // goes on, and the file has every row once.
 func TestKilledAnywhere(t *testing.T) {
+	testkit.LongHere(t)
 	s := apptest.New(t)
 	rider, op := s.Rider(t, "metro", "anna"), s.Operator(t, "metro", "boss")
 	want := map[string]bool{}
@@ -306,6 +307,7 @@ func TestLateRunner(t *testing.T) {
 // TestRevokedWhileItRuns: a job ends when its operator loses what it needs, before
 // the next slice.
 func TestRevokedWhileItRuns(t *testing.T) {
+	testkit.LongHere(t)
 	ctx := context.Background()
 	for name, revoke := range map[string]func(*testing.T, *apptest.Service, apptest.Actor){
 		"the permission to export": func(t *testing.T, s *apptest.Service, op apptest.Actor) {

@@ -51,6 +51,7 @@ func oddTexts() (out []string) {
 // a fault that names the column, or the whole name. The same file again changes nothing, and an export
 // has the same texts. With -short it tries an eighth of them.
 func TestImportOfOddTexts(t *testing.T) {
+	testkit.LongHere(t)
 	t.Parallel()
 	s := apptest.New(t)
 	boss := s.Token(t, s.Operator(t, "metro", "boss"))

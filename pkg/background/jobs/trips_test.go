@@ -83,6 +83,7 @@ func TestImportOfTrips(t *testing.T) {
 // TestImportOfForgottenTrips: past rides that are older than the company keeps
 // addresses lose them, although the company's newer trips were looked at before.
 func TestImportOfForgottenTrips(t *testing.T) {
+	testkit.LongHere(t)
 	t.Parallel()
 	s := apptest.New(t)
 	anna, boss := s.Rider(t, "metro", "anna"), s.Operator(t, "metro", "boss")

@@ -15,6 +15,7 @@ import (
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
 	"svc/pkg/local/streamtest"
+	"svc/pkg/local/testkit"
 )
 
 // badItems are items whose data makes their counting fail. mend corrects an item.
@@ -51,6 +52,7 @@ var badItems = map[string]func(w *world) (bad table.Key, mend func()){
 // One item that cannot be counted delays none of the 100 around it: its records
 // become a dead letter once, and a replay after the mending counts it once.
 func TestBadDataDelaysNobody(t *testing.T) {
+	testkit.Long(t)
 	for name, damage := range badItems {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

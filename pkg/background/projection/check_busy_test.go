@@ -34,6 +34,7 @@ func (w *world) ride(requested, completed time.Time) trip.Trip {
 // A rebuild and its check send at most three requests a trip, also if each trip
 // has a day of its own.
 func TestRebuildSendsFewRequestsPerTrip(t *testing.T) {
+	testkit.Long(t)
 	for name, apart := range map[string]time.Duration{"a minute apart": time.Minute, "a day apart": 25 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, testkit.Name(t, streamOff), 31, 3)
@@ -178,6 +179,7 @@ func (w *world) follow(ctx context.Context, t *testing.T, late <-chan lateChange
 // A rebuild and its correcting check end beside steady traffic, 50 changes of trips a
 // second, that the projection counts a second late.
 func TestCorrectingCheckEndsBesideLag(t *testing.T) {
+	testkit.Long(t)
 	w := newWorld(t, testkit.Name(t, streamOff), 33, 3)
 	w.change(40)
 	for i := range 300 {

@@ -148,6 +148,7 @@ var roadmapDamages = map[string]struct {
 }
 
 func TestCheckOfTheRoadmapFindsAndCorrectsDamage(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	b := newBoard(t)
 	if found := b.checked(false); len(found) > 0 {

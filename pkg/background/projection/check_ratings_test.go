@@ -61,6 +61,7 @@ func (w *world) ratings(who, passenger string) [4]int64 {
 // TestCheckOfRatings: a check finds ratings that differ from those of the trips, and
 // a rebuild mends them, also those of people whom nobody rated.
 func TestCheckOfRatings(t *testing.T) {
+	testkit.Long(t)
 	w := newWorld(t, testkit.Name(t, streamOff), 31, 2)
 	who, passenger := w.pair()
 	other, stranger := w.pair()

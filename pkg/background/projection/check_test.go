@@ -163,6 +163,7 @@ var damages = map[string]struct {
 // The damages are done one after another in one tenant, because counting the
 // items of a new tenant takes long.
 func TestCheckFindsAndCorrectsDamage(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	w := newWorld(t, testkit.Name(t, streamOff), 21, 3)
 	w.change(60)
@@ -255,6 +256,7 @@ func TestCheckWhileItemsChange(t *testing.T) {
 // Shards are raised while a check runs: it corrects no sum that is right. The
 // raise comes at different requests of the check, between two reads of a unit.
 func TestCheckWhileShardsAreRaised(t *testing.T) {
+	testkit.Long(t)
 	w := newWorld(t, testkit.Name(t, streamOff), 23, 1)
 	w.changed = func(key table.Key) {
 		if _, err := w.step().Tenant(t.Context(), w.tenant, []table.Key{key}); err != nil {

@@ -25,6 +25,7 @@ import (
 var streamOff = schema.Options{StreamOff: true}
 
 func TestFunctionIsExactHoweverBadlyTheStreamComes(t *testing.T) {
+	testkit.Long(t)
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
@@ -45,6 +46,7 @@ func TestFunctionIsExactHoweverBadlyTheStreamComes(t *testing.T) {
 }
 
 func TestStepsSideBySideWhileItemsChange(t *testing.T) {
+	testkit.Long(t)
 	w := newWorld(t, testkit.Name(t, streamOff), 11, 1)
 	step := projection.Step{Now: func() time.Time { return start }}
 	var wait sync.WaitGroup
@@ -77,6 +79,7 @@ func TestStepsSideBySideWhileItemsChange(t *testing.T) {
 
 // An outdated step must not overwrite the rows of a later one.
 func TestStepLeftBehind(t *testing.T) {
+	testkit.Long(t)
 	w := newWorld(t, testkit.Name(t, streamOff), 13, 1)
 	c := customer.Record{Customer: customer.Customer{ID: "cus_1", CreatedAt: "2026-03-01T12:00:00.000Z",
 		Email: "x@y.example"}}
@@ -128,6 +131,7 @@ func TestRebuild(t *testing.T) {
 }
 
 func TestStepOfACustomerAfterACrashBetweenAnyTwoRequests(t *testing.T) {
+	testkit.Long(t)
 	w := newWorld(t, testkit.Name(t, streamOff), 9, 1)
 	c := customer.Record{Customer: customer.Customer{ID: "cus_1", CreatedAt: "2026-03-01T12:00:00.000Z",
 		Email: "x@y.example"}}

@@ -175,6 +175,7 @@ func TestRide(t *testing.T) {
 
 // TestOutcomes: words in the notes choose what becomes of a ride.
 func TestOutcomes(t *testing.T) {
+	testkit.Long(t)
 	for notes, want := range map[string]trip.Status{
 		"robot:ignore": trip.Pending, "please robot:cancel": trip.Cancelled, "robot:no_show": trip.Cancelled,
 	} {
@@ -223,6 +224,7 @@ func TestLate(t *testing.T) {
 // TestOrders: robot riders order rides and rate them, each ride once, however often
 // a step is made.
 func TestOrders(t *testing.T) {
+	testkit.Long(t)
 	w := newTown(t, 8)
 	for range 250 {
 		w.Advance(5 * time.Second)

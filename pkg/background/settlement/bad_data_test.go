@@ -18,6 +18,7 @@ import (
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/trip"
 	"svc/pkg/local/streamtest"
+	"svc/pkg/local/testkit"
 )
 
 // badTrips make the settlement of a trip fail by its data. mend corrects it.
@@ -45,6 +46,7 @@ var badTrips = map[string]func(p *fixture, tr trip.Trip) (mend func()){
 // One trip that cannot be settled delays none of the 100 around it: its records
 // become a dead letter once, and a replay after the mending settles it once.
 func TestBadDataDelaysNobody(t *testing.T) {
+	testkit.LongHere(t)
 	for name, damage := range badTrips {
 		for _, outage := range []bool{false, true} {
 			if outage {

@@ -77,6 +77,7 @@ func (b *busyWallet) beside(requests int) {
 // a correction unless the wallet changes at each request. Neither loses a posting nor
 // reports what is right.
 func TestCheckBesideCharges(t *testing.T) {
+	testkit.LongHere(t)
 	for _, c := range []struct {
 		requests int
 		correct  bool
@@ -130,6 +131,7 @@ func (b *busyWallet) total() {
 // A check of a customer with many trips, and a correction, end beside trips that are
 // settled all the time.
 func TestCheckBesideSettlements(t *testing.T) {
+	testkit.LongHere(t)
 	p := newFixture(t, testkit.Name(t, streamOff), 3)
 	other := testkit.Open(t, p.name, &testkit.Wire{}).Tenant(p.tenant.ID())
 	settle := func(at time.Time) {

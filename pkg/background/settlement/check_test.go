@@ -140,6 +140,7 @@ var damages = map[string]struct {
 }
 
 func TestCheckFindsAndCorrectsDamage(t *testing.T) {
+	testkit.LongHere(t)
 	for name, damage := range damages {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

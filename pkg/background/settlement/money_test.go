@@ -196,6 +196,7 @@ func (a *account) end(string) {
 // receipts have the fares of the trips, the report their sum, and svc verify finds
 // no difference.
 func TestMoneyAddsUp(t *testing.T) {
+	testkit.LongHere(t)
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
@@ -224,6 +225,7 @@ func TestMoneyAddsUp(t *testing.T) {
 // TestCheckOfManyPostings: fares that were corrected make more postings of a page of
 // trips than one request reads.
 func TestCheckOfManyPostings(t *testing.T) {
+	testkit.LongHere(t)
 	p := newFixture(t, testkit.Name(t, streamOff), 2)
 	a := &account{books: p.books(), rnd: rand.New(rand.NewPCG(9, 7)), want: map[string]decimal.Decimal{},
 		fares: map[string]*json.Number{}, refunded: map[string]decimal.Decimal{}, settled: map[string]bool{}}

@@ -101,6 +101,7 @@ func (k *rules) race(r *road, place string, a, b verb) {
 // BUSY. Afterwards the stored data agree: one driver and one settlement, the log, the
 // counters, and the wallets to the cent.
 func TestRacesOfEveryPair(t *testing.T) {
+	testkit.LongHere(t)
 	s := apitest.New(t, testkit.Table(t), slices.Concat(trip.Rows(), dispatch.Rows(), receipt.TripRows())...)
 	tenant := s.Tenant("USD", 1)
 	s.Flags(tenant, map[string]any{"taxiEnabled": true, "currency": "USD", "readShards": 1, "writeShards": 1,

@@ -300,6 +300,7 @@ func TestSettleTogether(t *testing.T) {
 }
 
 func TestSweepSettlesWhatTheStreamLost(t *testing.T) {
+	testkit.LongHere(t)
 	for _, shards := range []int{1, 4} {
 		t.Run(fmt.Sprint(shards, " shards"), func(t *testing.T) {
 			p := newFixture(t, testkit.Name(t, streamOff), shards)

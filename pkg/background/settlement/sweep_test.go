@@ -209,6 +209,7 @@ func TestScheduledSweepOfLateCompletions(t *testing.T) {
 // TestScheduledSweepIsBounded checks that a sweep reads each trip and its
 // receipt once.
 func TestScheduledSweepIsBounded(t *testing.T) {
+	testkit.LongHere(t)
 	db := testkit.Open(t, testkit.Name(t, streamOff), nil)
 	p := town(t, db, "one", 0)
 	for i := range 300 {

@@ -61,6 +61,7 @@ func (k *rules) tear(r *road, wire *testkit.Wire, place, item string, a, b verb)
 // TestTornReadsOfEveryPair: a batch read is no snapshot, so a verb may find one item as it
 // was before another verb and the next one as it is after. With -short, every 16th pair.
 func TestTornReadsOfEveryPair(t *testing.T) {
+	testkit.LongHere(t)
 	wire := &testkit.Wire{}
 	s := apitest.New(t, testkit.TableOnWire(t, wire), slices.Concat(trip.Rows(), dispatch.Rows(), receipt.TripRows())...)
 	tenant := s.Tenant("USD", 1)

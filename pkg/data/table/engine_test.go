@@ -176,6 +176,7 @@ func collect(t *testing.T, ctx context.Context, tn table.Tenant, partitions []st
 }
 
 func TestMergeEqualsOnePartition(t *testing.T) {
+	testkit.LongHere(t)
 	db := testkit.Table(t)
 	tn, ctx := db.Tenant("ten_1"), context.Background()
 	rnd := rand.New(rand.NewPCG(1, 2))

@@ -12,6 +12,7 @@ import (
 // TestLargeItems: a filled page has all requested items, even if DynamoDB
 // returns them a megabyte at a time.
 func TestLargeItems(t *testing.T) {
+	testkit.LongHere(t)
 	db := testkit.Table(t)
 	tn := db.Tenant("ten_1")
 	for i := range 30 {

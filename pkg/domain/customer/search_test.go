@@ -157,6 +157,7 @@ func TestSearchFinds(t *testing.T) {
 }
 
 func TestSearchAgainstBruteForce(t *testing.T) {
+	testkit.LongHere(t)
 	h := newHall(t)
 	rnd := rand.New(rand.NewPCG(1, 1))
 	pieces := []string{"a", "A", "an", "na", " ", "ß", "s", "S", "é", "e", "Ж", "ж", "王", "#", "ab", "b"}
@@ -205,6 +206,7 @@ func TestSearchAfterARename(t *testing.T) {
 // A walk shows no customer twice and misses no customer who matches the whole
 // time, even if customers are added and renamed between the pages.
 func TestSearchWhileCustomersAreAddedAndRenamed(t *testing.T) {
+	testkit.LongHere(t)
 	for _, limit := range []int{1, 4, 20} {
 		t.Run(fmt.Sprint("limit ", limit), func(t *testing.T) {
 			t.Parallel()

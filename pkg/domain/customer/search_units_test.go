@@ -20,6 +20,7 @@ import (
 
 // The read units per page do not grow with the number of customers.
 func TestSearchUnits(t *testing.T) {
+	testkit.LongHere(t)
 	wire := &testkit.Wire{}
 	stand := apitest.New(t, testkit.TableOnWire(t, wire), customer.Rows()...)
 	type asked struct {

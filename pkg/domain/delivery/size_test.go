@@ -17,11 +17,13 @@ import (
 	"svc/pkg/data/table"
 	"svc/pkg/domain/delivery"
 	"svc/pkg/edge/api/apitest"
+	"svc/pkg/local/testkit"
 )
 
 // A page of the largest orders fits into the function's response, and the
 // cursor continues after the last order shown.
 func TestLargestOrders(t *testing.T) {
+	testkit.LongHere(t)
 	const shards = 10
 	w := build(t, shards)
 	lines := slices.Repeat([]delivery.Line{{Name: strings.Repeat("\U0001f695", 50) + strings.Repeat(`"`, 50),

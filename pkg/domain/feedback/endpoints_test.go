@@ -325,6 +325,7 @@ func TestLargeRoadmap(t *testing.T) {
 // A list finds the only post of a type or category, however many other posts
 // come before it, and a search finds the post by its text.
 func TestRarePostsAreFound(t *testing.T) {
+	testkit.LongHere(t)
 	w := newRoadmap(t, 1)
 	load := func(d feedback.Draft, votes int64, at time.Time, only ...string) {
 		p, texts, err := d.New(w.people[0], w.tenant.ID(), at)

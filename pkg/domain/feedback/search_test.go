@@ -87,6 +87,7 @@ func byHand(all []written, q, status, kind, category, sort, author string) []str
 // A search finds every post, including the oldest, with every other filter and
 // in every order.
 func TestSearchFindsEveryPost(t *testing.T) {
+	testkit.LongHere(t)
 	w := newRoadmap(t, 2)
 	all := w.write(1200) // some searches match more than a thousand
 	for _, q := range []string{"título", "n7 ", "TITLE 0", "strasse strasse", "corpo n1199 fim", "nowhere"} {
@@ -167,6 +168,7 @@ func TestRejectedPostsLeaveTheSearch(t *testing.T) {
 // One operator cannot fill the roadmap. All operators of one tenant cannot use
 // up the quota of other tenants.
 func TestQuotaOfPosts(t *testing.T) {
+	testkit.LongHere(t)
 	w := newRoadmap(t, 6)
 	long := fmt.Sprintf(`,"bodyEn":%q`, strings.Repeat("\U0001f695", 9_900))
 	submit := func(token string) int {

@@ -19,6 +19,7 @@ import (
 // A post stays readable, whatever its comments contain. It shows the last
 // comments that fit into the function's response, including the JSON escapes.
 func TestLargestComments(t *testing.T) {
+	testkit.LongHere(t)
 	for _, sign := range []string{"\u0001", "<"} {
 		w := newRoadmap(t, 1)
 		id := w.submit(0, "Dark map", "").ID
@@ -47,6 +48,7 @@ func TestLargestComments(t *testing.T) {
 // A process reads all texts once. The read units of a later search do not grow
 // with the number or the length of the posts.
 func TestSearchOfLongPosts(t *testing.T) {
+	testkit.LongHere(t)
 	wire := &testkit.Wire{}
 	w := over(t, testkit.TableOnWire(t, wire), 1)
 	long := strings.Repeat("\U0001f695", 9_990)
@@ -80,6 +82,7 @@ func TestSearchOfLongPosts(t *testing.T) {
 // Many new posts, or many long comments, of a few people do not make the
 // requests of others expensive.
 func TestOthersPayLittle(t *testing.T) {
+	testkit.LongHere(t)
 	wire := &testkit.Wire{}
 	w := over(t, testkit.TableOnWire(t, wire), 1)
 	id := w.submit(0, "Dark map", "").ID

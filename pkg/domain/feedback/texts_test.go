@@ -15,6 +15,7 @@ import (
 // A search reads the texts that do not fit into memory again, so it is complete
 // with any memory limit.
 func TestTextsBeyondMemory(t *testing.T) {
+	testkit.LongHere(t)
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	p := testkit.Table(t).Platform(Kinds...)
 	loadTexts(t, p, now, 2500, "ordinary text")

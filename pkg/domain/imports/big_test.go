@@ -50,6 +50,7 @@ func live() uint64 {
 // TestFileOf50MB: the largest file is read to its end, and needs little memory,
 // whatever its form.
 func TestFileOf50MB(t *testing.T) {
+	testkit.LongHere(t)
 	pad := strings.Repeat("x", 440)
 	for format, row := range map[string]func(int) string{
 		"csv": func(n int) string {

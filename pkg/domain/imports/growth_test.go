@@ -20,6 +20,7 @@ import (
 // however many were applied before them: one read of the keys and one transaction for
 // each 18 new people.
 func TestImportDoesNotGrow(t *testing.T) {
+	testkit.LongHere(t)
 	const rows, warm = 2_160, 360
 	wire := &testkit.Wire{}
 	tn := testkit.TableOnWire(t, wire).Tenant(ids.New(ids.Tenant, time.Now()))

@@ -95,6 +95,7 @@ func brute(trips []counted, from, to time.Time) *Summary {
 }
 
 func TestSummarizeIsExactToTheMillisecond(t *testing.T) {
+	testkit.LongHere(t)
 	for _, shards := range []int{1, 3, 16} {
 		t.Run(fmt.Sprint(shards, " shards"), func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(uint64(shards), 1))

@@ -258,6 +258,7 @@ func TestZoneOfAnotherBuild(t *testing.T) {
 // Service types that do not all fit into the function's response are cut. The
 // inactive ones take no space from the active ones.
 func TestLargestServices(t *testing.T) {
+	testkit.LongHere(t)
 	s, tn, token := stand(t)
 	text, icon := strings.Repeat("\U0001f695", 1000), "https://x.example/"+strings.Repeat("i", 1900)
 	var items []table.Item
@@ -280,6 +281,7 @@ func TestLargestServices(t *testing.T) {
 // Zones that do not all fit into the function's response are cut, not a 5xx. The
 // request does not read the zones that it cannot show.
 func TestLargestZones(t *testing.T) {
+	testkit.LongHere(t)
 	s, tn, token := stand(t)
 	area := settings.Area{{slices.Repeat([][]json.Number{{"-100.123456789", "-10.123456789"}}, 2000)}}
 	var items []table.Item

@@ -17,6 +17,7 @@ import (
 	"svc/pkg/data/table"
 	"svc/pkg/domain/trip"
 	"svc/pkg/edge/api"
+	"svc/pkg/local/testkit"
 )
 
 // populate loads random trips of few people, statuses and moments, many of
@@ -98,6 +99,7 @@ func (w *town) pages(q url.Values) (got []string) {
 // Every combination of filters, with every page size, returns the same trips as
 // a scan of all trips: each once, newest first.
 func TestListAgainstModel(t *testing.T) {
+	testkit.LongHere(t)
 	for _, shards := range []int{1, 4} {
 		t.Run(fmt.Sprint(shards, " shards"), func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(uint64(shards), 7))

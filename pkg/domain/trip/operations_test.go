@@ -439,6 +439,7 @@ func (w *office) audited(t *testing.T, want int) {
 // 404 of a driver who has lost the trip). Each action that won has one entry in the
 // log.
 func TestRaceOfEachPair(t *testing.T) {
+	testkit.LongHere(t)
 	w := newOffice(t, 1, 2)
 	operator := map[string]func(string) apitest.Answer{
 		"assign the first":  func(id string) apitest.Answer { return w.do(id, "assign", w.to(0)) },

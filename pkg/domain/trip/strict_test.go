@@ -116,6 +116,7 @@ func TestStrictStatus(t *testing.T) {
 // TestRaceStrict: whatever riders, drivers and operators do at once, a driver has at
 // most one ride, and is BUSY exactly while there is one.
 func TestRaceStrict(t *testing.T) {
+	testkit.LongHere(t)
 	w := newStrict(t, 3)
 	var trips []string
 	for range 12 {

@@ -205,6 +205,7 @@ type page struct {
 // The list shows each wallet whose balance does not change once, and in order, also
 // while the balances of other wallets change.
 func TestListingWhileBalancesMove(t *testing.T) {
+	testkit.LongHere(t)
 	for _, shards := range []int{1, 3} {
 		for _, limit := range []int{1, 7, 50} {
 			t.Run(fmt.Sprint(shards, " shards, limit ", limit), func(t *testing.T) {

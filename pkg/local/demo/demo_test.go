@@ -24,6 +24,7 @@ import (
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func TestEverybodyCanSignIn(t *testing.T) {
+	testkit.Long(t)
 	db := testkit.Table(t)
 	loaded, err := demo.Load(t.Context(), db, start)
 	if err != nil || !loaded {
@@ -151,6 +152,7 @@ func TestDriversAreWhereTheirTripsAre(t *testing.T) {
 
 // The next load completes a load that was interrupted at any point.
 func TestBrokenLoad(t *testing.T) {
+	testkit.Long(t)
 	for _, after := range []int{3, 17, 60, 120} {
 		t.Run(fmt.Sprint("after ", after), func(t *testing.T) {
 			t.Parallel() // a broken wire waits between attempts

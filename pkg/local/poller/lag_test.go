@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"svc/pkg/local/poller"
+	"svc/pkg/local/testkit"
 )
 
 // The lag of a function that keeps up stays small while the table is written
 // without pause, so that no read of the stream comes back empty.
 func TestLagUnderSteadyWrites(t *testing.T) {
+	testkit.LongHere(t)
 	p := newFixture(t)
 	var written atomic.Int64
 	write := func() { p.put("trip", fmt.Sprintf("n%09d", written.Add(1))) }

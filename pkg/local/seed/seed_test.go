@@ -84,6 +84,7 @@ func allTrips(t *testing.T, tn table.Tenant) []trip.Trip {
 }
 
 func TestTheSumsHold(t *testing.T) {
+	testkit.Long(t)
 	db := testkit.Table(t)
 	n, tn := newTenant(t, db)
 	for run, trips := range []int{500, 60} { // the second run adds

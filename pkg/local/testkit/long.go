@@ -10,3 +10,12 @@ func Long(t testing.TB) {
 		t.Skip("left out by -short; make test runs it")
 	}
 }
+
+// LongHere is Long for a test whose result can depend on the engine: on DynamoDB
+// Local it also runs under -short (`make short-dynamodb-local`).
+func LongHere(t testing.TB) {
+	t.Helper()
+	if testing.Short() && !OnDynamoDBLocal() {
+		t.Skip("left out by -short on this engine; make test runs it")
+	}
+}
