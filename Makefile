@@ -70,7 +70,7 @@ test-race: bin/engine ## run with the race detector what has several goroutines 
 	@# it ends, also each command that a test runs.
 	@set -x; failed=0; export CGO_ENABLED=1 GORACE=atexit_sleep_ms=50 GOGC=200; \
 	go test -race -vet=off -short -p 3 $(PARALLEL) -shuffle=on -timeout 30m $$(git grep -lE '$(CONCURRENT)' -- '*.go' | sed 's#^#./#; s#/[^/]*$$##' | sort -u | grep -vxF "$$(printf './%s\n' $(OUTSIDE))") || failed=1; \
-	go test -race -vet=off -p 3 $(PARALLEL) -timeout 30m -run '$(LOADED)' \
+	go test -race -vet=off -p 3 $(PARALLEL) -shuffle=on -timeout 30m -run '$(LOADED)' \
 		./cmd/svc ./pkg/app ./pkg/oauth ./pkg/background/settlement || failed=1; \
 	exit $$failed
 
