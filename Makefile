@@ -4,13 +4,14 @@ SHELL := /bin/bash
 ENGINE := pkg/local/engine
 TOOL := go tool -modfile=tools.mod
 
-# Go's race detector needs a C compiler. Without one it is off; CI requires one.
-RACE := $(if $(shell command -v $${CC:-cc} || command -v gcc),-race)
+# Without cgo, as the functions are built, so that every command shares one cache of compiled packages. The race
+# detector needs cgo.
+export CGO_ENABLED ?= 0
 # If the engine was deleted, forget which one it was, so that make fetches it again.
 $(shell test -e "bin/$$(cat bin/engine 2>/dev/null)" || rm -f bin/engine)
-# Tests that drive the service from outside, with browsers, built functions and third-party clients. The race detector
-# would only slow them down. The service's packages run with it in their own tests and in pkg/app.
-OUTSIDE := pkg/app/agents pkg/app/docspage pkg/app/e2e pkg/app/generated pkg/app/replay pkg/app/repository pkg/oauth/browser pkg/oauth/conformance
+# Tests that drive the service from outside, with browsers, built functions and third-party clients. Their own processes
+# have no state that goroutines share.
+OUTSIDE := pkg/app/agents pkg/app/docspage pkg/app/e2e pkg/app/generated pkg/app/replay pkg/oauth/browser pkg/oauth/conformance
 # Many tests wait for their engine or for a time limit. By default, Go would run only as many tests at a time as there
 # are processors.
 PARALLEL := -parallel 8
@@ -51,22 +52,34 @@ cpu-check: bin/engine ## fail if an endpoint allocates over 10 % more than in th
 
 .PHONY: test
 test: bin/engine test-tools ## vet and run all tests on the embedded engine
-	@$(if $(RACE),,echo 'No C compiler: the tests run without the race detector (Debian: apt-get install gcc libc6-dev).';)
 	go vet ./...
-	@# GOGC=200 collects garbage half as often, which saves time. The race detector needs too much memory for a higher value.
-	@# By default each process under the race detector sleeps a second before it ends, also each command that a test runs.
-	@set -x; failed=0; \
-	GORACE=atexit_sleep_ms=50 GOGC=200 go test $(RACE) -vet=off -p 3 $(PARALLEL) -shuffle=on -timeout 30m $$(go list ./... | grep -vxF "$$(printf 'svc/%s\n' $(OUTSIDE))") || failed=1; \
-	go test -vet=off -p 3 -shuffle=on -timeout 30m $(OUTSIDE:%=./%) || failed=1; \
+	@# GOGC=200 collects garbage half as often, which saves time.
+	GOGC=200 go test -vet=off -p 3 $(PARALLEL) -shuffle=on -timeout 30m ./...
+
+# The race detector makes tests take four times the processor time, so it is not part of make test. It runs where
+# goroutines meet: in packages that start any or whose tests run in parallel, with their short tests, and in long tests
+# that put load on one process. make test also builds the functions with it and sends each 64 events at once
+# (pkg/app/replay). Other long tests end processes or step through the requests of one goroutine: there the detector has
+# nothing to see.
+CONCURRENT := \bgo func|\bgo [A-Za-z_.]+\(|\.Go\(|t\.Parallel\(\)
+LOADED := ^Test(Race.*|DayOfLoad|KeyServiceOutUnderLoad|SilentTable|CompanyDay|RebuildBesideRides|SweepOfManyTenants|LostAnswers.*)$$
+.PHONY: test-race
+test-race: bin/engine ## run with the race detector what has several goroutines (needs a C compiler)
+	@command -v $${CC:-cc} >/dev/null || command -v gcc >/dev/null || { echo 'No C compiler: the race detector needs one (Debian: apt-get install gcc libc6-dev).' >&2; exit 1; }
+	@# The race detector needs too much memory for a higher GOGC. By default each process under it sleeps a second before
+	@# it ends, also each command that a test runs.
+	@set -x; failed=0; export CGO_ENABLED=1 GORACE=atexit_sleep_ms=50 GOGC=200; \
+	go test -race -vet=off -short -p 3 $(PARALLEL) -shuffle=on -timeout 30m $$(git grep -lE '$(CONCURRENT)' -- '*.go' | sed 's#^#./#; s#/[^/]*$$##' | sort -u | grep -vxF "$$(printf './%s\n' $(OUTSIDE))") || failed=1; \
+	go test -race -vet=off -p 3 $(PARALLEL) -shuffle=on -timeout 30m -run '$(LOADED)' \
+		./cmd/svc ./pkg/app ./pkg/oauth ./pkg/background/settlement || failed=1; \
 	exit $$failed
 
 .PHONY: quick
 quick: bin/engine ## run the fast tests: no browser, built functions, end-to-end suite, third-party clients, long races
-	@# Without cgo, as for the functions, linking takes a third less time. With fewer garbage collections, the tests take
-	@# a tenth less time. Their processes are small enough for this.
+	@# With fewer garbage collections, the tests take a tenth less time. Their processes are small enough for this.
 	@# Of OUTSIDE it would run next to nothing: vet type-checks these packages, which is cheaper than linking their tests.
-	CGO_ENABLED=0 go vet $(OUTSIDE:%=./%)
-	CGO_ENABLED=0 GOGC=400 go test -short -p 4 $(PARALLEL) -timeout 60m $$(go list ./... | grep -vxF "$$(printf 'svc/%s\n' $(OUTSIDE))")
+	go vet $(OUTSIDE:%=./%)
+	GOGC=400 go test -short -p 4 $(PARALLEL) -timeout 60m $$(go list ./... | grep -vxF "$$(printf 'svc/%s\n' $(OUTSIDE))")
 
 .PHONY: test-dynamodb-local
 test-dynamodb-local: bin/engine dynamodb-local test-tools ## run all tests on DynamoDB Local (needs Java 17 and Maven)

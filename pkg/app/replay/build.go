@@ -32,11 +32,12 @@ func Build(ctx context.Context, b Builds, dir string) error {
 	if len(b.Packages) == 0 {
 		b.Packages = []string{"svc/functions/..."}
 	}
-	args := []string{"build", "-tags=lambda.norpc", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid=",
-		"-o", dir + "/"}
+	args := []string{"build", "-tags=lambda.norpc", "-buildvcs=false", "-ldflags=-s -w -buildid=", "-o", dir + "/"}
 	env := append(os.Environ(), "CGO_ENABLED=0")
-	if b.Race {
+	if b.Race { // with whole paths, so that packages are compiled once for this and for tests
 		args, env = append(args, "-race"), append(os.Environ(), "CGO_ENABLED=1")
+	} else {
+		args = append(args, "-trimpath")
 	}
 	if b.Arch != "" {
 		env = append(env, "GOOS=linux", "GOARCH="+b.Arch)

@@ -11,7 +11,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -59,7 +58,7 @@ func TestColdStarts(t *testing.T) {
 	for name, size := range sizes {
 		limit := 7_000_000
 		if name == "MCPFunction" { // it has every operation, with the numbering plans and the pages to print
-			limit = 10_500_000
+			limit = 11_500_000 // for amd64; arm64 needs a tenth less
 		}
 		if size > limit {
 			t.Errorf("the zip of %s has %d bytes", name, size)
@@ -128,21 +127,20 @@ func median(all []time.Duration) time.Duration {
 	return all[len(all)/2]
 }
 
-// zips builds every function as for a deployment and returns the sizes of the
-// zips.
+// zips returns the sizes of the functions' zips. With -cold-starts it builds
+// every function for arm64, as for a deployment. Otherwise it packs only the
+// largest of the programs that the other tests run, because building and packing
+// take long.
 func zips(t *testing.T) map[string]int {
 	t.Helper()
-	dir := t.TempDir()
-	cmd := exec.Command("go", "build", "-tags=lambda.norpc", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid=",
-		"-o", dir+"/", "svc/functions/...", "svc/pkg/app/replay/testdata/hello")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=arm64")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	if !*coldStarts { // packing takes long, so only the largest program is packed
+	if !*coldStarts {
+		dir, err := bootstraps()
+		testkit.Must(t, err)
 		name := largest(t, dir)
 		return map[string]int{name: zipped(t, filepath.Join(dir, folder(name)))}
 	}
+	dir := filepath.Join(t.TempDir(), "bin")
+	testkit.Must(t, replay.Build(t.Context(), replay.Builds{Packages: programs, Arch: "arm64"}, dir))
 	sizes := map[string]int{"hello": zipped(t, filepath.Join(dir, "hello"))}
 	for name := range functions {
 		sizes[name] = zipped(t, filepath.Join(dir, folder(name)))

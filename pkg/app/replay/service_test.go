@@ -57,9 +57,11 @@ var bootstraps = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	builtIn = dir
-	return dir, replay.Build(context.Background(),
-		replay.Builds{Packages: []string{"svc/functions/...", "svc/pkg/app/replay/testdata/hello"}}, dir)
+	return dir, replay.Build(context.Background(), replay.Builds{Packages: programs}, dir)
 })
+
+// programs are the functions, and one that does nothing.
+var programs = []string{"svc/functions/...", "svc/pkg/app/replay/testdata/hello"}
 
 func TestMain(m *testing.M) {
 	code := m.Run()
