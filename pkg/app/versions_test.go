@@ -67,7 +67,8 @@ func TestNewerBuildBesideThisOne(t *testing.T) {
 	s.Drain(t)
 	ride.ID = s.Ride(t, riding, "", ride, "request")
 	s.Drain(t)
-	keys := map[string]table.Key{"trip": trip.Key(metro, ride.ID), "counted": projection.CountedKey(trip.Key(metro, ride.ID)),
+	open := trip.Key(metro, ride.ID)
+	keys := map[string]table.Key{"trip": open, "counted": projection.CountedKey(open),
 		"wallet": wallet.Key(metro, wallet.Driver, drives.ID), "driver": driver.Key(metro, drives.ID),
 		"branding": branding.Key(metro),
 		"address":  address.Key(metro, rider.ID, "40.5", "-73.5"), "service": settings.ServiceKey(metro, service),
