@@ -57,21 +57,21 @@ test: bin/engine test-tools ## vet and run all tests on the embedded engine
 	GOGC=200 go test -vet=off -p 3 $(PARALLEL) -shuffle=on -timeout 30m ./...
 
 # The race detector makes tests take four times the processor time, so it is not part of make test. It runs where
-# goroutines meet: in packages that start any or whose tests run in parallel, with their short tests, and in long tests
-# that put load on one process. make test also builds the functions with it and sends each 64 events at once
+# goroutines meet: in packages that start any or whose tests run in parallel, with their short tests, and with the long
+# ones whose names say that something meets. make test also builds the functions with it and sends each 64 events at once
 # (pkg/app/replay). Other long tests end processes or step through the requests of one goroutine: there the detector has
 # nothing to see.
 CONCURRENT := \bgo func|\bgo [A-Za-z_.]+\(|\.Go\(|t\.Parallel\(\)
-LOADED := ^Test(Race.*|DayOfLoad|KeyServiceOutUnderLoad|SilentTable|CompanyDay|RebuildBesideRides|SweepOfManyTenants|LostAnswers.*)$$
+MEETING := ^Test(.*(Race|Beside|AtOnce|While|Writers|Torn|SideBySide|Traffic|UnderLoad|DayOfLoad|Meanwhile|Lease).*|SilentTable|CompanyDay|SweepOfManyTenants|LostAnswers.*)$$
 .PHONY: test-race
 test-race: bin/engine ## run with the race detector what has several goroutines (needs a C compiler)
 	@command -v $${CC:-cc} >/dev/null || command -v gcc >/dev/null || { echo 'No C compiler: the race detector needs one (Debian: apt-get install gcc libc6-dev).' >&2; exit 1; }
 	@# The race detector needs too much memory for a higher GOGC. By default each process under it sleeps a second before
 	@# it ends, also each command that a test runs.
 	@set -x; failed=0; export CGO_ENABLED=1 GORACE=atexit_sleep_ms=50 GOGC=200; \
-	go test -race -vet=off -short -p 3 $(PARALLEL) -shuffle=on -timeout 30m $$(git grep -lE '$(CONCURRENT)' -- '*.go' | sed 's#^#./#; s#/[^/]*$$##' | sort -u | grep -vxF "$$(printf './%s\n' $(OUTSIDE))") || failed=1; \
-	go test -race -vet=off -p 3 $(PARALLEL) -shuffle=on -timeout 30m -run '$(LOADED)' \
-		./cmd/svc ./pkg/app ./pkg/oauth ./pkg/background/settlement || failed=1; \
+	packages=$$(git grep -lE '$(CONCURRENT)' -- '*.go' | sed 's#^#./#; s#/[^/]*$$##' | sort -u | grep -vxF "$$(printf './%s\n' $(OUTSIDE))"); \
+	go test -race -vet=off -short -p 3 $(PARALLEL) -shuffle=on -timeout 30m -skip '$(MEETING)' $$packages || failed=1; \
+	go test -race -vet=off -p 3 $(PARALLEL) -shuffle=on -timeout 30m -run '$(MEETING)' $$packages || failed=1; \
 	exit $$failed
 
 .PHONY: quick
