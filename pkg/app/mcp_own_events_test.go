@@ -66,24 +66,28 @@ func (s *suite) agree(t *testing.T, path, token, params string) eventAnswer {
 // ends also ends the messages, and the company's endpoints are not concerned.
 func TestPersonsAgentSubscribes(t *testing.T) {
 	testkit.Long(t)
-	for name, end := range map[string]func(*suite, flow.Tokens){
-		"unsubscribed":  nil,
-		"token revoked": func(s *suite, tokens flow.Tokens) { s.revoke(t, tokens.AccessToken) },
-		"refresh token revoked an hour later": func(s *suite, tokens flow.Tokens) {
+	const path = "/mcp/rider/metro"
+	for name, end := range map[string]func(*suite, flow.Tokens, *inbox){
+		"unsubscribed twice": func(s *suite, tokens flow.Tokens, in *inbox) {
+			for range 2 {
+				s.events(t, 200, path, tokens.AccessToken, "unsubscribe", `"name":"trip.requested","url":"`+in.URL+`"`)
+			}
+		},
+		"token revoked": func(s *suite, tokens flow.Tokens, _ *inbox) { s.revoke(t, tokens.AccessToken) },
+		"refresh token revoked an hour later": func(s *suite, tokens flow.Tokens, _ *inbox) {
 			s.Clock.Advance(90 * time.Minute)
 			s.Do(t, posted("/oauth/revoke", "token", tokens.RefreshToken, "client_id", tokens.ClientID)).Must(t, 200)
 		},
-		"agents may read only": func(s *suite, _ flow.Tokens) { s.setAgentActions(t, authz.AgentsRead) },
-		"disabled": func(s *suite, _ flow.Tokens) {
+		"agents may read only": func(s *suite, _ flow.Tokens, _ *inbox) { s.setAgentActions(t, authz.AgentsRead) },
+		"disabled": func(s *suite, _ flow.Tokens, _ *inbox) {
 			s.Patch(t, s.Token(t, s.actors[authz.Dashboard]), "/api/v1/customers/"+s.actors[authz.Rider].ID,
 				`{"disabled":true}`).Must(t, 200)
 		},
-		"expired": func(s *suite, _ flow.Tokens) { s.Clock.Advance(25 * time.Hour) },
+		"expired": func(s *suite, _ flow.Tokens, _ *inbox) { s.Clock.Advance(25 * time.Hour) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, in := newSuite(t), newInbox(t)
 			rider, other := s.actors[authz.Rider], s.Rider(t, "metro", "rita")
-			const path = "/mcp/rider/metro"
 			tokens := s.agentTokens(t, rider)
 			params := subscription("trip.requested", in.URL)
 			made := s.agree(t, path, tokens.AccessToken, params).Result
@@ -104,13 +108,7 @@ func TestPersonsAgentSubscribes(t *testing.T) {
 				len(s.hooks(t)) != 0 {
 				t.Errorf("renewed: %+v", again)
 			}
-			if end == nil {
-				for range 2 {
-					s.events(t, 200, path, tokens.AccessToken, "unsubscribe", `"name":"trip.requested","url":"`+in.URL+`"`)
-				}
-			} else {
-				end(s, tokens)
-			}
+			end(s, tokens, in)
 			if name == "disabled" {
 				s.Post(t, s.Token(t, s.actors[authz.Dashboard]), "/api/v1/trips", fmt.Sprintf(
 					`{"customerId":%q,"originAddress":"A","originLat":1,"originLng":2}`, rider.ID))

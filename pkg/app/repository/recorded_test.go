@@ -89,7 +89,8 @@ func (r *recording) record(t *testing.T) {
 		t.Fatalf("starting the service: %v", err)
 	}
 	defer running.Close()
-	db, err := table.Open(ctx, table.Options{Table: running.Table, Endpoint: running.Endpoint, Transport: running.Transport})
+	db, err := table.Open(ctx, table.Options{Table: running.Table, Endpoint: running.Endpoint,
+		Transport: running.Transport})
 	testkit.Must(t, err)
 	_, err = demo.Load(ctx, db, time.Now())
 	testkit.Must(t, err)

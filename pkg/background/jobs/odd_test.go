@@ -49,7 +49,7 @@ func oddTexts() (out []string) {
 
 // TestImportOfOddTexts: each text is stored exactly as it was written, or its row is
 // a fault that names the column, or the whole name. The same file again changes nothing, and an export
-// has the same texts. With -short it tries an eighth of them.
+// has the same texts.
 func TestImportOfOddTexts(t *testing.T) {
 	testkit.LongHere(t)
 	t.Parallel()
@@ -58,9 +58,6 @@ func TestImportOfOddTexts(t *testing.T) {
 	texts := oddTexts()
 	if len(texts) < 515 {
 		t.Fatalf("only %d texts", len(texts))
-	}
-	if testing.Short() {
-		texts = texts[:len(texts)/8]
 	}
 	var file bytes.Buffer
 	w := csv.NewWriter(&file)
