@@ -51,6 +51,7 @@ func derive(text []byte, at code) (object, error) {
 		resource, _ := r.(object)
 		switch kind := resource["Type"]; {
 		case isHook(resource): // LocalStack has no CodeDeploy
+		case kind == "AWS::Serverless::Function" && resource["Condition"] != nil: // it is off by default
 		case kind == "AWS::Serverless::Function":
 			if err := function(resources, name, globals, member(resource, "Properties"), at); err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)

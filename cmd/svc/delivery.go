@@ -135,8 +135,12 @@ func (c *cli) orderList() *cobra.Command {
 		Example: "  svc order list metro --status PENDING"}
 	status, limit := cmd.Flags().String("status", "", "only orders with this `STATUS`"), cmd.Flags().Int("limit", 100,
 		"orders at most")
-	cmd.RunE = c.in(func(ctx context.Context, p platform, t table.Tenant, _ []string) error {
+	cmd.RunE = act(func(ctx context.Context, args []string) error {
 		if err := oneOf("status", *status, delivery.Statuses); err != nil {
+			return err
+		}
+		p, t, err := c.at(ctx, args[0])
+		if err != nil {
 			return err
 		}
 		names := namesOf(p, t)

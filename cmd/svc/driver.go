@@ -65,8 +65,12 @@ func (c *cli) driverList() *cobra.Command {
 		Example: "  svc driver list metro --status ONLINE"}
 	status, limit := cmd.Flags().String("status", "",
 		"only drivers with this `STATUS`: OFFLINE, ONLINE or BUSY"), cmd.Flags().Int("limit", 100, "drivers at most")
-	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, _ []string) error {
+	cmd.RunE = act(func(ctx context.Context, args []string) error {
 		if err := oneOf("status", *status, []string{driver.Offline, driver.Online, driver.Busy}); err != nil {
+			return err
+		}
+		_, t, err := c.at(ctx, args[0])
+		if err != nil {
 			return err
 		}
 		return list(ctx, c, t, *limit, "NAME EMAIL STATUS PLATE TRIPS DISABLED ID+", func(r driver.Record) []any {
