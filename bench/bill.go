@@ -48,8 +48,8 @@ const wholeCPU = 1769
 // rates has everything but the usage that the costs of an operation depend on.
 type rates struct {
 	prices
-	sizes  map[string]int     // megabytes, by function
-	cpu    map[string]float64 // measured milliseconds of a whole processor, by marked title
+	sizes  map[string]int  // megabytes, by function
+	used   map[string]used // measured, by title
 	access accessLog
 	stack  stack
 }
@@ -62,9 +62,8 @@ type accessLog string
 // number of the service's own metrics that the alarms read.
 type stack struct{ alarmed, composites, dashboards, keys, custom int }
 
-// ratesOf reads the prices, the template and the document's measured processor
-// time.
-func ratesOf(template []byte, document string) (r rates, err error) {
+// ratesOf reads the prices, the template and the measured processor time.
+func ratesOf(template []byte) (r rates, err error) {
 	if err := json.Unmarshal(pricesFile, &r.prices); err != nil {
 		return r, fmt.Errorf("prices.json: %w", err)
 	}
@@ -76,9 +75,8 @@ func ratesOf(template []byte, document string) (r rates, err error) {
 	if err != nil {
 		return r, err
 	}
-	type function struct{ MemorySize int }
 	var t struct {
-		Globals   struct{ Function function }
+		Globals   struct{ Function struct{ MemorySize int } }
 		Resources map[string]struct {
 			Type, Condition string
 			Properties      json.RawMessage
@@ -116,7 +114,7 @@ func ratesOf(template []byte, document string) (r rates, err error) {
 			return r, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	r.cpu, err = cpuOf(document)
+	r.used, err = usedBefore()
 	return r, err
 }
 
@@ -125,10 +123,7 @@ func ratesOf(template []byte, document string) (r rates, err error) {
 // the function's and the gateway's.
 func (r rates) of(u usage) parts {
 	p, a, megabytes := r.prices, r.Assumed, float64(r.sizes[u.function])
-	cpu, measured := r.cpu[marked(u.name)]
-	if !measured {
-		cpu = a.MillisecondsOfCPU
-	}
+	cpu := cmp.Or(float64(r.used[u.name].CPU)/1e6, a.MillisecondsOfCPU)
 	u.logged = cmp.Or(u.logged, int(a.AuthorizationLogBytes))
 	seconds := (cpu/min(1, megabytes/wholeCPU) + a.MillisecondsOfARoundTrip*float64(u.trips)) / 1000
 	logged, requests := float64(u.logged+len(r.access.line(u)))+2*a.LogEventBytes, float64(u.requests)
@@ -175,7 +170,7 @@ func billOf(r rates, last []usage, found map[string][]usage, rode load) string {
 	dollars, rows := map[string]parts{}, make([][]string, len(last))
 	for i, one := range last {
 		u, name := found[one.name][0], marked(one.name)
-		if _, measured := r.cpu[name]; !measured {
+		if r.used[one.name].CPU == 0 {
 			assumed = append(assumed, name)
 		}
 		cost := r.of(u)
@@ -185,9 +180,9 @@ func billOf(r rates, last []usage, found map[string][]usage, rode load) string {
 		}
 		rows[i] = append(rows[i], fmt.Sprintf("**%.2f**", cost.sum()))
 	}
-	text := "## The bill\n\n" + paragraph("bill", r.Region, r.Date, r.Source,
-		r.Assumed.MillisecondsOfARoundTrip, r.Assumed.LogEventBytes,
-		r.Assumed.AuthorizationLogBytes, r.Assumed.MillisecondsOfCPU, strings.Join(assumed, ", "))
+	a := r.Assumed
+	text := "## The bill\n\n" + paragraph("bill", r.Region, r.Date, r.Source, a.MillisecondsOfARoundTrip,
+		a.LogEventBytes, a.AuthorizationLogBytes, a.MillisecondsOfCPU, strings.Join(assumed, ", "))
 	return text + markdown.Table([]string{"endpoint", ">read units", ">write units", ">table", ">Lambda", ">gateway",
 		">logs", ">together"}, rows) + "\n" + r.ride(dollars, rode) + r.floor(r.stack)
 }
@@ -203,8 +198,7 @@ func (p prices) ride(dollars map[string]parts, rode load) string {
 		}
 	}
 	table := rode.reads*p.ReadUnits + rode.writes*p.WriteUnits
-	return paragraph("ride", units(rode.reads),
-		units(rode.writes), table, others, table+others)
+	return paragraph("ride", units(rode.reads), units(rode.writes), table, others, table+others)
 }
 
 // idle returns the monthly cost of a stack without requests.

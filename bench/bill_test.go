@@ -13,7 +13,6 @@ import (
 	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
 	"svc/pkg/edge/api"
-	"svc/pkg/local/markdown"
 )
 
 func tables(t *testing.T) string {
@@ -31,7 +30,7 @@ func tables(t *testing.T) string {
 func TestAuthorizedReadCosts(t *testing.T) {
 	const most = 2.00
 	text := tables(t)
-	r, err := ratesOf(svc.Template, text)
+	r, err := ratesOf(svc.Template)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,39 +63,27 @@ func TestAuthorizedReadCosts(t *testing.T) {
 	}
 }
 
-// TestBillReadsProcessorTime: a table that cannot be read is an error, and not an
-// assumed time. An operation that has no row yet is billed with the assumed time.
+// TestBillReadsProcessorTime: an operation is billed with the time that was measured, and
+// one that was not measured yet with the assumed time.
 func TestBillReadsProcessorTime(t *testing.T) {
-	text := tables(t)
-	cpuBegin, cpuEnd := markdown.Markers("cpu")
-	r, err := ratesOf(svc.Template, text)
+	r, err := ratesOf(svc.Template)
 	if err != nil {
 		t.Fatal(err)
 	}
-	unmeasured, slow := usage{name: "GET /new (rider)", function: app.Me, requests: 1}, usage{name: "GET /me (rider)",
-		function: app.Me, requests: 1}
-	r.cpu[marked(slow.name)] = r.Assumed.MillisecondsOfCPU
-	if got, want := r.of(unmeasured), r.of(slow); got.lambda <= 0 || got.lambda != want.lambda {
-		t.Errorf("an operation that was not measured costs %g of Lambda, want %g", got.lambda, want.lambda)
+	one := usage{name: "GET /me (rider)", function: app.Me, requests: 1}
+	of := func(milliseconds float64) float64 {
+		r.used[one.name] = used{CPU: time.Duration(milliseconds * 1e6)}
+		return r.of(one).lambda
 	}
-	head, rest, _ := strings.Cut(text, cpuBegin)
-	table, tail, _ := strings.Cut(rest, cpuEnd)
-	rule := strings.Index(table, "\n| ---")
-	for name, broken := range map[string]string{
-		"no table":     head + tail,
-		"other titles": strings.Replace(text, "| endpoint | now: ms |", "| endpoint | ms |", 1),
-		"no rows":      head + cpuBegin + table[:rule] + cpuEnd + tail,
-		"no number":    strings.Replace(text, "`GET /me` (rider) | 0.", "`GET /me` (rider) | fast", 1),
-	} {
-		if got, err := cpuOf(broken); err == nil {
-			t.Errorf("%s: %d rows", name, len(got))
-		}
+	measured, assumed := r.of(one).lambda, of(r.Assumed.MillisecondsOfCPU)
+	if got := of(0); got <= 0 || got != assumed || measured == assumed || of(2*r.Assumed.MillisecondsOfCPU) <= assumed {
+		t.Errorf("Lambda costs %g measured, %g assumed, %g not measured", measured, assumed, got)
 	}
 }
 
 // TestAccessLogBytes: the gateway's line of a small request stays short.
 func TestAccessLogBytes(t *testing.T) {
-	r, err := ratesOf(svc.Template, tables(t))
+	r, err := ratesOf(svc.Template)
 	if err != nil {
 		t.Fatal(err)
 	}

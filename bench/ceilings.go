@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -147,13 +146,9 @@ const slow = 15 * time.Millisecond
 func runCeilings(ctx context.Context, o options) error {
 	all, without := endpoints()
 	all = o.chosen(all)
-	text, err := os.ReadFile(document)
+	rates, err := ratesOf(svc.Template)
 	if err != nil {
 		return err
-	}
-	rates, err := ratesOf(svc.Template, string(text))
-	if err != nil {
-		return fmt.Errorf("%s: %w", document, err)
 	}
 	found := map[string][]usage{}
 	var us []usage

@@ -20,8 +20,8 @@ import (
 // used is what a function's process has used: processor time, heap allocations
 // and their bytes.
 type used struct {
-	cpu            time.Duration
-	mallocs, bytes uint64
+	CPU            time.Duration
+	Mallocs, Bytes uint64
 }
 
 // child is one built function as a process, with a recorder as its table.
@@ -40,8 +40,8 @@ func (c *child) read(output io.Reader) {
 	for lines := bufio.NewScanner(output); lines.Scan(); {
 		var u used
 		var micros int64
-		if n, _ := fmt.Sscanf(lines.Text(), "probe %d %d %d", &micros, &u.mallocs, &u.bytes); n == 3 {
-			u.cpu = time.Duration(micros) * time.Microsecond
+		if n, _ := fmt.Sscanf(lines.Text(), "probe %d %d %d", &micros, &u.Mallocs, &u.Bytes); n == 3 {
+			u.CPU = time.Duration(micros) * time.Microsecond
 			c.probes <- u
 			continue
 		}
@@ -122,8 +122,8 @@ func (c *child) measure(ctx context.Context, n int) (used, error) {
 		}
 	}
 	after, err := c.probe()
-	return used{(after.cpu - before.cpu) / time.Duration(n), (after.mallocs - before.mallocs) / uint64(n),
-		(after.bytes - before.bytes) / uint64(n)}, err
+	return used{(after.CPU - before.CPU) / time.Duration(n), (after.Mallocs - before.Mallocs) / uint64(n),
+		(after.Bytes - before.Bytes) / uint64(n)}, err
 }
 
 func (c *child) probe() (used, error) {
@@ -221,11 +221,7 @@ func runCPU(ctx context.Context, o options) error {
 	case o.only != "":
 		return nil
 	case o.check:
-		var before map[string]allocated
-		text, err := os.ReadFile(known)
-		if err == nil {
-			err = json.Unmarshal(text, &before)
-		}
+		before, err := usedBefore()
 		return errors.Join(err, check(measured, before))
 	}
 	return cpuDocument(o, machine, builds, measured)

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -64,32 +62,28 @@ func TestSteps(t *testing.T) {
 // The check of allocations can fail, but not for an endpoint without a number.
 func TestCheck(t *testing.T) {
 	measured := func(mallocs, bytes uint64) series {
-		return series{endpoint{Audience: rider, Name: "GET /me"}, [][]used{{{mallocs: mallocs, bytes: bytes}}}}
+		return series{endpoint{Audience: rider, Name: "GET /me"}, [][]used{{{Mallocs: mallocs, Bytes: bytes}}}}
 	}
 	for name, tt := range map[string]struct {
 		now    series
-		before map[string]allocated
+		before map[string]used
 		want   string
 	}{
-		"as before":      {measured(110, 1100), map[string]allocated{"GET /me (rider)": {100, 1000}}, ""},
-		"less":           {measured(1, 1), map[string]allocated{"GET /me (rider)": {100, 1000}}, ""},
-		"new":            {measured(110, 1100), map[string]allocated{}, ""},
-		"no longer here": {measured(110, 1100), map[string]allocated{"GET /you (rider)": {100, 1000}}, "was not measured"},
-		"more":           {measured(111, 1000), map[string]allocated{"GET /me (rider)": {100, 1000}}, "111 allocations"},
-		"larger":         {measured(100, 1101), map[string]allocated{"GET /me (rider)": {100, 1000}}, "1101 bytes"},
+		"as before":      {measured(110, 1100), map[string]used{"GET /me (rider)": {0, 100, 1000}}, ""},
+		"less":           {measured(1, 1), map[string]used{"GET /me (rider)": {0, 100, 1000}}, ""},
+		"new":            {measured(110, 1100), map[string]used{}, ""},
+		"no longer here": {measured(110, 1100), map[string]used{"GET /you (rider)": {0, 100, 1000}}, "was not measured"},
+		"more":           {measured(111, 1000), map[string]used{"GET /me (rider)": {0, 100, 1000}}, "111 allocations"},
+		"larger":         {measured(100, 1101), map[string]used{"GET /me (rider)": {0, 100, 1000}}, "1101 bytes"},
 	} {
 		err := check([]series{tt.now}, tt.before)
 		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	text, err := os.ReadFile("testdata/allocations.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var before map[string]allocated
-	if err := json.Unmarshal(text, &before); err != nil {
-		t.Fatal(err)
+	before, err := usedBefore()
+	if err != nil || len(before) == 0 {
+		t.Fatal(len(before), err)
 	}
 	all, _ := endpoints()
 	for title := range before {

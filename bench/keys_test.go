@@ -62,7 +62,7 @@ func TestKeysOwners(t *testing.T) {
 // TestIdleFloor: a stack without requests costs at most $10 a month, and at
 // most $7 if its dashboard is one of the account's three free ones.
 func TestIdleFloor(t *testing.T) {
-	r, err := ratesOf(svc.Template, tables(t))
+	r, err := ratesOf(svc.Template)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,10 +8,8 @@ import (
 	"svc/pkg/local/markdown"
 )
 
-// soakRows is the number of rows of the table.
-const soakRows = 12
-
 func soakSection(machine string, w *watch, compared string) string {
+	const soakRows = 12 // of the table
 	last := w.all[len(w.all)-1]
 	text := "## Soak on " + w.engine + "\n\n" + paragraph("soak", machine,
 		last.at.Round(time.Second), last.requests, last.rides, w.load.again, compared)

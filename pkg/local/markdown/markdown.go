@@ -71,7 +71,7 @@ func WriteSection(file, section, text string) error {
 	if err != nil {
 		return err
 	}
-	begin, end := Markers(section)
+	begin, end := markers(section)
 	head, rest, found := bytes.Cut(old, []byte(begin))
 	_, tail, closed := bytes.Cut(rest, []byte(end))
 	switch {
@@ -84,7 +84,7 @@ func WriteSection(file, section, text string) error {
 	return os.WriteFile(file, fmt.Appendf(nil, "%s%s\n%s%s%s", head, begin, text, end, tail), 0o644)
 }
 
-// Markers returns the lines before and after the section.
-func Markers(section string) (begin, end string) {
+// markers returns the lines before and after the section.
+func markers(section string) (begin, end string) {
 	return "<!-- " + section + ": begin -->", "<!-- " + section + ": end -->"
 }
