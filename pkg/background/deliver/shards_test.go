@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -191,9 +192,12 @@ func TestFailuresAreSpread(t *testing.T) {
 		}
 	}
 	w.Advance(10 * time.Second)
+	var mu sync.Mutex
 	swept := map[string]int{}
 	for _, book := range webhook.AllDue(w.DB, w.Now) {
 		testkit.Must(t, book.Sweep(t.Context(), func(context.Context, due.Task) error {
+			mu.Lock()
+			defer mu.Unlock()
 			swept[book.Name]++
 			return errors.New("later")
 		}))
