@@ -1,5 +1,5 @@
 // The frame: sign-in, the menu of what the person may see, and the view of the address.
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { LiveMap } from '../map/map'
 import { Customers, Drivers, Person } from '../people/people'
 import { Reports } from '../reports/reports'
@@ -40,7 +40,7 @@ function Signed() {
   const here = views.find(([name]) => name === view)?.[0]
   useEffect(() => { document.title = [here && say(here), company, say('title')].filter(Boolean).join(' – ') }, [company, here])
   const shown = useRef(route.join('/'))
-  useEffect(() => { // the keyboard goes on in the new view, and a screen reader says it
+  useLayoutEffect(() => { // the keyboard goes on in the new view before the next key, and a screen reader says it
     if (shown.current !== route.join('/')) document.getElementById('content')?.focus()
     shown.current = route.join('/')
   }, [route])

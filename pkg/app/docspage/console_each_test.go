@@ -99,7 +99,8 @@ func TestConsoleAges(t *testing.T) {
 				return chromedp.WaitReady(chromedp.JSPath(fmt.Sprintf(`full === %d && hollow === %d ? document.body : null`, full, hollow)))
 			}
 			run(t, ctx, open("map", `//canvas`)...)
-			run(t, ctx, chromedp.Click(button("Show everything")), silent(1), drawn(1, 0)) // dan is beyond the screen
+			// Before the drivers have come, there is nothing to show. dan is beyond the screen.
+			run(t, ctx, silent(1), chromedp.Click(button("Show everything")), drawn(1, 0))
 			run(t, ctx, chromedp.Evaluate[chromedp.Void](`for (let i = 0; i < 9; i++) document.querySelector(".controls button:nth-child(2)").click()`),
 				drawn(1, 1))
 			fits(t, ctx, "the map")
@@ -261,13 +262,14 @@ func TestConsoleKeyboard(t *testing.T) {
 			run(t, ctx, size(width, 844, "light"))
 			signInToConsole(t, ctx, s, olga)
 			run(t, ctx, sees(`//a[.="`+code+`"]`))
+			inView := chromedp.WaitReady(chromedp.CSS("#content:focus")) // the keyboard goes on there
 			const mapName = "Map of zones, drivers and open trips. The lists beside it have the same content."
 			for _, key := range []string{"+", kb.ArrowLeft} {
 				press(t, ctx, mapName, key)
 				run(t, ctx, chromedp.Evaluate[chromedp.Void](`document.activeElement.blur()`))
 			}
 			press(t, ctx, code, kb.Enter)
-			run(t, ctx, sees(`//h2[.="What happened"]`), chromedp.WaitReady(chromedp.CSS("#content:focus")))
+			run(t, ctx, sees(`//h2[.="What happened"]`), inView)
 			press(t, ctx, "Cancel trip", kb.Enter)
 			run(t, ctx, chromedp.WaitVisible(chromedp.CSS("dialog")))
 			press(t, ctx, "No, leave it", kb.Enter)
@@ -280,16 +282,17 @@ func TestConsoleKeyboard(t *testing.T) {
 			press(t, ctx, "Yes, do it", kb.Enter)
 			run(t, ctx, sees(`//h1/span[.="Cancelled"]`))
 			press(t, ctx, "Trips", kb.Enter)
+			run(t, ctx, inView)
 			press(t, ctx, "Book a ride", kb.Enter)
 			run(t, ctx, chromedp.WaitVisible(chromedp.CSS("dialog")), chromedp.KeyEvent(kb.Escape),
 				chromedp.WaitNotPresent(chromedp.CSS("dialog")), chromedp.WaitReady(chromedp.CSS("button.main:focus")))
 			for _, one := range [][2]string{{"Drivers", "Dan Driver"}, {"Customers", "Rita Rider"}} {
 				press(t, ctx, one[0], kb.Enter)
-				run(t, ctx, sees(`//h1[.="`+one[0]+`"]`))
+				run(t, ctx, sees(`//h1[.="`+one[0]+`"]`), inView)
 				press(t, ctx, "Search", one[1][:3])
 				run(t, ctx, sees(`//a[.="`+one[1]+`"]`))
 				press(t, ctx, one[1], kb.Enter)
-				run(t, ctx, chromedp.WaitVisible(button("Disable")))
+				run(t, ctx, chromedp.WaitVisible(button("Disable")), inView)
 				press(t, ctx, "Disable", kb.Enter)
 				run(t, ctx, chromedp.WaitVisible(chromedp.CSS("dialog")))
 				press(t, ctx, "Yes, do it", kb.Enter)
@@ -297,6 +300,7 @@ func TestConsoleKeyboard(t *testing.T) {
 				fits(t, ctx, one[1])
 			}
 			press(t, ctx, "Reports", kb.Enter)
+			run(t, ctx, inView)
 			press(t, ctx, "Today", kb.Enter)
 			run(t, ctx, sees(`//h2[contains(., "by hour")]`), sees(`//th[.="Hour"]`))
 			press(t, ctx, "Trips and revenue by hour of the chosen day", kb.ArrowDown)

@@ -169,10 +169,16 @@ func button(text string) chromedp.Search {
 // step is an action without a result.
 type step = chromedp.Action[chromedp.Void]
 
+// run does the steps, within five minutes. If it fails, it says what the page shows and where the keyboard is.
 func run(t *testing.T, ctx context.Context, steps ...step) {
 	t.Helper()
-	if err := chromedp.Do(ctx, steps...); err != nil {
-		t.Fatal(err)
+	limited, stop := context.WithTimeout(ctx, 5*time.Minute)
+	defer stop()
+	if err := chromedp.Do(limited, steps...); err != nil {
+		ctx, stop := context.WithTimeout(ctx, 10*time.Second)
+		defer stop()
+		shown, _ := chromedp.Run(ctx, chromedp.Evaluate[string](`document.activeElement.outerHTML.slice(0, 200) + "\n" + document.body.innerText`))
+		t.Fatalf("%v\n%s", err, shown)
 	}
 }
 
@@ -261,7 +267,7 @@ func browser(t *testing.T, more ...chromedp.ExecAllocatorOption) context.Context
 	t.Cleanup(end)
 	ctx, endBrowser := chromedp.NewContext(allocator)
 	t.Cleanup(endBrowser)
-	run(t, ctx) // opens the tab, whose life must not be that of one action
+	testkit.Must(t, chromedp.Do(ctx)) // opens the tab, whose life must not be that of one action
 	ctx, stop := context.WithTimeout(ctx, 10*time.Minute)
 	t.Cleanup(stop)
 	return ctx
