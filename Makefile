@@ -75,7 +75,7 @@ test-race: bin/engine ## run with the race detector what has several goroutines 
 	exit $$failed
 
 .PHONY: quick
-quick: bin/engine ## run the fast tests: no browser, built functions, end-to-end suite, third-party clients, long races
+quick: bin/engine ## run the fast tests: no browser, built functions, end-to-end suite, third-party clients, what takes a second
 	@# With fewer garbage collections, the tests take a tenth less time. Their processes are small enough for this.
 	@# Of OUTSIDE it would run next to nothing: vet type-checks these packages, which is cheaper than linking their tests.
 	go vet $(OUTSIDE:%=./%)
