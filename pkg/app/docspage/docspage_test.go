@@ -172,9 +172,13 @@ type step = chromedp.Action[chromedp.Void]
 // run does the steps, within five minutes. If it fails, it says what the page shows and where the keyboard is.
 func run(t *testing.T, ctx context.Context, steps ...step) {
 	t.Helper()
-	limited, stop := context.WithTimeout(ctx, 5*time.Minute)
-	defer stop()
-	if err := chromedp.Do(limited, steps...); err != nil {
+	// The limit is that of the steps: the first steps in a tab open it, and it must live on.
+	limited := func(ctx context.Context, tab *chromedp.Target) (chromedp.Void, error) {
+		ctx, stop := context.WithTimeout(ctx, 5*time.Minute)
+		defer stop()
+		return chromedp.Steps(steps...)(ctx, tab)
+	}
+	if err := chromedp.Do(ctx, limited); err != nil {
 		ctx, stop := context.WithTimeout(ctx, 10*time.Second)
 		defer stop()
 		shown, _ := chromedp.Run(ctx, chromedp.Evaluate[string](`document.activeElement.outerHTML.slice(0, 200) + "\n" + document.body.innerText`))
@@ -267,7 +271,7 @@ func browser(t *testing.T, more ...chromedp.ExecAllocatorOption) context.Context
 	t.Cleanup(end)
 	ctx, endBrowser := chromedp.NewContext(allocator)
 	t.Cleanup(endBrowser)
-	testkit.Must(t, chromedp.Do(ctx)) // opens the tab, whose life must not be that of one action
+	run(t, ctx) // opens the tab, whose life must not be that of one action
 	ctx, stop := context.WithTimeout(ctx, 10*time.Minute)
 	t.Cleanup(stop)
 	return ctx
