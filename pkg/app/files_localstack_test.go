@@ -16,7 +16,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
 	"svc/pkg/app"
-	"svc/pkg/app/apptest"
 	"svc/pkg/background/jobs"
 	"svc/pkg/edge/api"
 	"svc/pkg/local/testkit"

@@ -246,6 +246,9 @@ func press(t *testing.T, ctx context.Context, name, key string) {
 	t.Fatalf("the keyboard does not reach %q, but %q", name, met)
 }
 
+// inView waits until the keyboard goes on in the new view.
+var inView = chromedp.WaitReady(chromedp.CSS("#content:focus"))
+
 // TestConsoleKeyboard: an operator does on each page with the keyboard alone what there is to do. After a question and
 // in a new view the keyboard goes on where the eye is.
 func TestConsoleKeyboard(t *testing.T) {
@@ -262,7 +265,6 @@ func TestConsoleKeyboard(t *testing.T) {
 			run(t, ctx, size(width, 844, "light"))
 			signInToConsole(t, ctx, s, olga)
 			run(t, ctx, sees(`//a[.="`+code+`"]`))
-			inView := chromedp.WaitReady(chromedp.CSS("#content:focus")) // the keyboard goes on there
 			const mapName = "Map of zones, drivers and open trips. The lists beside it have the same content."
 			for _, key := range []string{"+", kb.ArrowLeft} {
 				press(t, ctx, mapName, key)
@@ -299,17 +301,22 @@ func TestConsoleKeyboard(t *testing.T) {
 				run(t, ctx, sees(`//h1/span[.="Disabled"]`))
 				fits(t, ctx, one[1])
 			}
-			press(t, ctx, "Reports", kb.Enter)
-			run(t, ctx, inView)
-			press(t, ctx, "Today", kb.Enter)
-			run(t, ctx, sees(`//h2[contains(., "by hour")]`), sees(`//th[.="Hour"]`))
-			press(t, ctx, "Trips and revenue by hour of the chosen day", kb.ArrowDown)
-			fits(t, ctx, "the hours")
-			if title := get[string](t, ctx, `document.title`); !strings.HasPrefix(title, "Reports") {
-				t.Errorf("the title is %q", title)
-			}
+			reportsByKeyboard(t, ctx)
 			noFaults(t, ctx)
 		})
+	}
+}
+
+func reportsByKeyboard(t *testing.T, ctx context.Context) {
+	t.Helper()
+	press(t, ctx, "Reports", kb.Enter)
+	run(t, ctx, inView)
+	press(t, ctx, "Today", kb.Enter)
+	run(t, ctx, sees(`//h2[contains(., "by hour")]`), sees(`//th[.="Hour"]`))
+	press(t, ctx, "Trips and revenue by hour of the chosen day", kb.ArrowDown)
+	fits(t, ctx, "the hours")
+	if title := get[string](t, ctx, `document.title`); !strings.HasPrefix(title, "Reports") {
+		t.Errorf("the title is %q", title)
 	}
 }
 
