@@ -50,7 +50,7 @@ const (
 )
 
 // Events is the function behind the function URL that streams events. It exists only if
-// the parameter EventStreams is set. Settings serves its row at the gateway.
+// the parameter EventStreams is set. At the gateway, SettingsFunction has the same row.
 const Events = "EventsFunction"
 
 // The functions that handle no requests.

@@ -81,16 +81,21 @@ func (p *linkPage) openAny(r *http.Request) (company.Own, error) {
 	return company.Own{Audience: a.audience, Company: a.Company, Query: a.Query}, nil
 }
 
+// located opens the page. base is the address at which the account signs in, "" if it is
+// this one.
+func (p *linkPage) located(r *http.Request) (o company.Own, base string, err error) {
+	if o, err = p.open(r); err == nil {
+		base, err = p.companies.SignInBase(r, o.Audience, o.Tenant)
+	}
+	return o, base, err
+}
+
 func (p *linkPage) signsUp() bool { return p.name == signUpForm }
 
 // get serves GET /oauth/forgot and GET /oauth/signup, at the address where the
 // account signs in.
 func (p *linkPage) get(w http.ResponseWriter, r *http.Request) error {
-	o, err := p.open(r)
-	if err != nil {
-		return err
-	}
-	base, err := p.companies.SignInBase(r, o.Audience, o.Tenant)
+	o, base, err := p.located(r)
 	if err != nil {
 		return err
 	}
@@ -121,11 +126,7 @@ func (p *linkPage) post(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	o, err := p.open(r)
-	if err != nil {
-		return err
-	}
-	base, err := p.companies.SignInBase(r, o.Audience, o.Tenant)
+	o, base, err := p.located(r)
 	if err != nil {
 		return err
 	}

@@ -76,9 +76,9 @@ func TestStreamPolicy(t *testing.T) {
 	}
 }
 
-// TestStreamNeedsTheSecret: everybody can reach a function URL, and its name is not
-// the address of the service. So the function does not start without an origin secret
-// or without BASE_URL, and the template refuses the parameter.
+// TestStreamNeedsTheSecret: everybody can reach a function URL, and the URL is not the
+// address of the service. So the function does not start without an origin secret or
+// without BASE_URL. The template does not accept EventStreams without them.
 func TestStreamNeedsTheSecret(t *testing.T) {
 	whole := map[string]string{"BASE_URL": "https://svc.example", "ORIGIN_SECRET_SHA256": strings.Repeat("0f", 32)}
 	for _, without := range []string{"", "BASE_URL", "ORIGIN_SECRET_SHA256"} {
@@ -107,9 +107,9 @@ func TestStreamNeedsTheSecret(t *testing.T) {
 	}
 }
 
-// TestStreamOfTheTemplate: the URL streams, is public but for the secret, and serves
-// the executions that are reserved for it. CloudFront sends exactly the row's path
-// there, with the secret and the caller's token.
+// TestStreamOfTheTemplate: the URL streams. It asks for no IAM signature, because the
+// function asks for the secret. Its executions are reserved. CloudFront sends requests to
+// exactly the row's path there, with the secret and the caller's token.
 func TestStreamOfTheTemplate(t *testing.T) {
 	f := ofType(t, "AWS::Serverless::Function")[app.Events]
 	p := field(f, "Properties")

@@ -8,11 +8,12 @@ import (
 	"svc/pkg/domain/webhook"
 )
 
-// spread returns the endpoints that were read for a message. If the event is in a shard
-// for which there is no copy, it writes the copies. The events that read the tenant's
-// endpoints themselves also look at one of the copies: a version before copies may have
-// changed the endpoints alone. Then spread writes all copies. That is a change of the
-// endpoints, so the feed passes on what it missed.
+// spread returns the tenant's endpoints as they were read for a message. A large tenant
+// has copies of them, one for each group of shards. If the copy for the event's shard is
+// missing, spread writes all copies. If the message was read from the original, spread
+// compares the original with one of the copies: an older version of this program changes
+// only the original. If that copy is older, spread writes all copies again. This counts
+// as a change of the endpoints, so events that were missed meanwhile are sent.
 func (w Worker) spread(ctx context.Context, t table.Tenant, m webhook.Message, read table.Item) (webhook.Book, error) {
 	book, err := webhook.FromItem(read)
 	own := read.Key == webhook.Key(t)

@@ -105,7 +105,8 @@ func beginStream(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// lifeOf returns how long a stream lasts. It ends before the context of its request.
+// lifeOf returns how long a stream lasts. The stream ends before the context of its
+// request does.
 func lifeOf(r *http.Request) time.Duration {
 	if end, ok := r.Context().Deadline(); ok {
 		return min(streamLife, time.Until(end)-spare)

@@ -14,8 +14,6 @@ import (
 // Tape stands before a table. It forwards requests until it replays. Then a read
 // without a kept response is still forwarded, and a write without one fails.
 type Tape struct {
-	Last bool // a write gets the last recorded response of its target, not the nth
-
 	mu     sync.Mutex
 	replay bool
 	kept   map[question][]reply // of a read, the last one counts
@@ -96,7 +94,7 @@ func (t *Tape) find(q question) (kept reply, found bool, err error) {
 	switch n, asks := t.given[q], !Writes(q.target); {
 	case !t.replay || asks && len(all) == 0:
 		return kept, false, nil
-	case len(all) > 0 && (t.Last || asks):
+	case asks:
 		return all[len(all)-1], true, nil
 	case n < len(all):
 		t.given[q]++

@@ -1,5 +1,5 @@
-// Package link stores the one-time links with which a person sets a password. A
-// link is mailed, and the password page opens it.
+// Package link stores the one-time links with which a person sets a password. The
+// person gets a link by mail. It leads to the page on which the password is typed.
 package link
 
 import (
