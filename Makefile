@@ -11,13 +11,13 @@ export CGO_ENABLED ?= 0
 $(shell test -e "bin/$$(cat bin/engine 2>/dev/null)" || rm -f bin/engine)
 # Tests that drive the service from outside, with browsers, built functions and third-party clients. Their own processes
 # have no state that goroutines share.
-OUTSIDE := pkg/app/agents pkg/app/docspage pkg/app/e2e pkg/app/generated pkg/app/replay pkg/oauth/browser pkg/oauth/conformance
+OUTSIDE := pkg/app/agents pkg/app/docspage internal/test/e2e pkg/app/generated internal/test/replay pkg/oauth/browser pkg/oauth/conformance
 # Many tests wait for their engine or for a time limit. By default, Go would run only as many tests at a time as there
 # are processors.
 PARALLEL := -parallel 8
 # npm packages for tests only.
 NPM_TESTS := $(patsubst %package.json,%node_modules/.package-lock.json,$(wildcard pkg/oauth/*/package.json pkg/app/*/package.json))
-# The browser of the tests: CHROME, else an installed one. pkg/local/testkit looks for it in the same places.
+# The browser of the tests: CHROME, else an installed one. internal/test/testkit looks for it in the same places.
 MAC_CHROME := /Applications/Google Chrome.app/Contents/MacOS/Google Chrome
 BROWSER = $(or $(CHROME),$(shell command -v chromium || command -v chromium-browser || command -v google-chrome || \
 	command -v google-chrome-stable || ls '$(MAC_CHROME)' 2>/dev/null))
@@ -28,7 +28,7 @@ help: ## list the commands
 
 .PHONY: build
 build: bin/engine ## build bin/svc and fetch the embedded DynamoDB engine
-	go build -o bin/svc ./cmd/svc
+	go build -ldflags "-X main.stamp=$(shell git describe --always --abbrev=12 --match= --dirty=-changed 2>/dev/null)" -o bin/svc ./cmd/svc
 
 .PHONY: run
 run: build ## build, then run everything on this machine (PORT=8080)
@@ -39,47 +39,75 @@ seed-large: build ## fill the data folder with a large tenant (TENANT=metro TRIP
 	@exec bin/svc seed --tenant $(or $(TENANT),metro) --trips $(or $(TRIPS),100000)
 
 .PHONY: cpu
-cpu: bin/engine ## measure processor time of the built functions and write docs/tables.md (BASE=revision to compare with)
+cpu: bin/engine ## measure processor time and allocations of the built functions into bench/used.json (BASE=revision to compare with)
 	go run ./bench -cpu $(if $(BASE),-base $(BASE))
-
-.PHONY: ceilings
-ceilings: bin/engine ## count hottest keys, units and dollars of every operation into docs/tables.md
-	go run ./bench -ceilings
 
 .PHONY: cpu-check
 cpu-check: bin/engine ## fail if an endpoint allocates over 10 % more than in the last make cpu
 	go run ./bench -cpu -check -rounds 3 -reads 50
 
+# internal/test/tally runs go test and says at the end what ran and what was left out. GOGC=200 collects garbage half as
+# often, which saves time. Only CI shuffles, because Go keeps no results of shuffled tests. Tests that start svc start
+# this one. Its name changes with what is in it, so that Go keeps no results of an older one. In CI, make lint vets.
+TALLY = GOGC=200 SVC_PROGRAM=$(CURDIR)/.cache/svc/$$(sha256sum < .cache/svc/svc | cut -c1-16) go run ./internal/test/tally
+# The packages whose long tests take longest. Four packages run at a time, because these wait for browsers and processes.
+LONGEST := cmd/svc pkg/app pkg/app/docspage pkg/app/agents pkg/oauth/browser internal/test/replay pkg/background/projection pkg/app/generated
+GO_TEST := -vet=off -p 4 $(PARALLEL) -timeout 30m $(if $(CI),-shuffle=on)
 .PHONY: test
-test: bin/engine test-tools ## vet and run all tests on the embedded engine
+test: bin/engine browser .cache/svc/svc ## vet and run the ordinary tests: all but the long ones
 	go vet ./...
-	@# GOGC=200 collects garbage half as often, which saves time.
-	GOGC=200 go test -vet=off -p 3 $(PARALLEL) -shuffle=on -timeout 30m ./...
+	@$(TALLY) $(GO_TEST) ./...
+
+.PHONY: test-all
+test-all: bin/engine test-tools .cache/svc/svc ## vet and run all tests on the embedded engine
+	$(if $(CI),,go vet ./...)
+	@$(TALLY) -all -first '$(LONGEST)' -budget $(BUDGET) $(GO_TEST) ./...
+
+.PHONY: exhaustive
+exhaustive: bin/engine test-tools .cache/svc/svc ## run all tests, and end processes at each of their requests instead of at a sixth
+	@SVC_EXHAUSTIVE=1 $(TALLY) -all -first '$(LONGEST)' $(GO_TEST) -timeout 60m ./...
+
+BUDGET := internal/test/tally/budget.txt
+.PHONY: budget
+budget: bin/engine browser .cache/svc/svc ## measure each package's processor time and write its budget, on an idle machine
+	@$(TALLY) -budget $(BUDGET) -update $(GO_TEST) -count=1 ./...
+
+.PHONY: .cache/svc/svc
+.cache/svc/svc:
+	@rm -rf $(@D) && mkdir -p $(@D)
+	@go build -buildvcs=false -o $@ ./cmd/svc
+	@ln $@ $(@D)/$$(sha256sum < $@ | cut -c1-16)
 
 # The race detector makes tests take four times the processor time, so it is not part of make test. It runs where
-# goroutines meet: in packages that start any or whose tests run in parallel, with their short tests, and with the long
-# ones whose names say that something meets. make test also builds the functions with it and sends each 64 events at once
-# (pkg/app/replay). Other long tests end processes or step through the requests of one goroutine: there the detector has
-# nothing to see.
-CONCURRENT := \bgo func|\bgo [A-Za-z_.]+\(|\.Go\(|t\.Parallel\(\)
-MEETING := ^Test(.*(Race|Beside|AtOnce|While|Writers|Torn|SideBySide|Traffic|UnderLoad|DayOfLoad|Meanwhile|Lease).*|SilentTable|CompanyDay|SweepOfManyTenants|LostAnswers.*)$$
+# goroutines meet: short tests of packages whose own code starts goroutines or shares state between them, long tests whose
+# names say that something meets, and the functions, built with it, handle 64 events at once. Other tests end processes or
+# step through the requests of one goroutine: there the detector has nothing to see.
+SHARING := \bgo func|\bgo [A-Za-z_.]+\(|\.Go\(|\bsync\.|\batomic\.
+MEETING := Test(.*(Race|Beside|AtOnce|While|Writers|Torn|SideBySide|Traffic|UnderLoad|DayOfLoad|Meanwhile|Lease).*|SilentTable|CompanyDay|SweepOfManyTenants|LostAnswers.*)
+# Most tests of cmd/svc and pkg/app send one request after the other. Of these two packages the detector sees those whose
+# code shares something, beside the ones above. TestBrokenStore calls every row, all at the same time. The others are
+# of svc dev and its log, restore, dead letters of a queue, streams, webhooks, probes, the key set, the runtime API, mails and
+# files.
+SERIAL := ./cmd/svc|./pkg/app
+SOME := Test(BrokenStore|FirstFailedCheckAnswers|Idempotency|Rates|Ready.*|KeysOutOfReach|PanicsEndAtTheirBorder|CrashIsCounted|$\
+	RequestIDInLogs|HangingReceiversHoldUpNobodyElse|QueueOfWebhooksIsFair|MessageOutlivesTheProcess|Joined|RuntimeAPI.*|Edge|Queue|$\
+	Bucket|SES|EveryKindOfMail|AWSCallOnConnectionThatWasClosed|AgentsPollTheFeed|NewTableIsNotSweptBack|$\
+	DevStopsWithItsContext|ChangesAreLive|RequestLog|Quiet|Listen.*|ForwardToNobody|SandboxWithRobots|Webhook.*|BackupAndRestore|RestoreFinish|ImportCommand|ExportToFile|$\
+	EveryMessageOfAQueue|NoResponseOfAQueueIsLost|DeadLettersOfA.*|DeadTasks|Progress|HangUp|Status)
 .PHONY: test-race
 test-race: bin/engine ## run with the race detector what has several goroutines (needs a C compiler)
 	@command -v $${CC:-cc} >/dev/null || command -v gcc >/dev/null || { echo 'No C compiler: the race detector needs one (Debian: apt-get install gcc libc6-dev).' >&2; exit 1; }
 	@# The race detector needs too much memory for a higher GOGC. By default each process under it sleeps a second before
 	@# it ends, also each command that a test runs.
 	@set -x; failed=0; export CGO_ENABLED=1 GORACE=atexit_sleep_ms=50 GOGC=200; \
-	packages=$$(git grep -lE '$(CONCURRENT)' -- '*.go' | sed 's#^#./#; s#/[^/]*$$##' | sort -u | grep -vxF "$$(printf './%s\n' $(OUTSIDE))"); \
-	go test -race -vet=off -short -p 3 $(PARALLEL) -shuffle=on -timeout 30m -skip '$(MEETING)' $$packages || failed=1; \
-	go test -race -vet=off -p 3 $(PARALLEL) -shuffle=on -timeout 30m -run '$(MEETING)' $$packages || failed=1; \
+	folders() { sed 's#^#./#; s#/[^/]*$$##' | sort -u | grep -vE "^($$(printf './%s|' $(OUTSIDE))\./internal/.*|\./localstack)$$"; }; \
+	packages=$$(git grep -lE '$(SHARING)' -- '*.go' ':!*_test.go' | folders); \
+	some=$$(grep -vxE '$(SERIAL)' <<<"$$packages"); \
+	go test -race -vet=off -short -p 3 $(PARALLEL) -shuffle=on -timeout 30m -skip '^$(MEETING)$$' $$some || failed=1; \
+	meeting=$$(git grep -lE 'func $(MEETING)\(t ' -- '*_test.go' | folders); \
+	go test -race -vet=off -p 3 $(PARALLEL) -shuffle=on -timeout 30m -run '^($(MEETING)|$(SOME))$$' $$meeting || failed=1; \
+	CGO_ENABLED=0 SVC_CONCURRENT=3 go test -count=1 -timeout 30m -run '^TestManyRequestsInOneProcess$$' ./internal/test/replay || failed=1; \
 	exit $$failed
-
-.PHONY: quick
-quick: bin/engine ## run the fast tests: no browser, built functions, end-to-end suite, third-party clients, what takes a second
-	@# With fewer garbage collections, the tests take a tenth less time. Their processes are small enough for this.
-	@# Of OUTSIDE it would run next to nothing: vet type-checks these packages, which is cheaper than linking their tests.
-	go vet $(OUTSIDE:%=./%)
-	GOGC=400 go test -short -p 4 $(PARALLEL) -timeout 60m $$(go list ./... | grep -vxF "$$(printf 'svc/%s\n' $(OUTSIDE))")
 
 .PHONY: test-dynamodb-local
 test-dynamodb-local: bin/engine dynamodb-local test-tools ## run all tests on DynamoDB Local (needs Java 17 and Maven)
@@ -92,16 +120,18 @@ test-dynamodb-local: bin/engine dynamodb-local test-tools ## run all tests on Dy
 # RACES are tests elsewhere in which several writers meet at an item, or one ends between its reads and writes.
 # TestPoliciesAreWhatIsUsed calls every function. A soak of svc dev ends with svc verify, which reads what projection
 # and settlement have written. All other tests meet the engine only through these packages.
-ENGINES := ./pkg/data/... ./pkg/domain/... ./pkg/access/... ./pkg/background/settlement \
-	./pkg/local/engine ./pkg/local/poller ./pkg/local/schema ./pkg/local/service ./pkg/local/testkit
+# These share one engine, because DynamoDB Local is slow until Java has compiled it. ENGINES start their own.
+SHARED := ./pkg/data/... ./pkg/domain/... ./pkg/access/...
+ENGINES := ./pkg/background/settlement ./pkg/local/engine ./pkg/local/poller ./pkg/local/schema ./pkg/local/service ./internal/test/testkit
 RACING := ./pkg/oauth $(addprefix ./pkg/background/,deliver dispatch erasure jobs)
 RACES := ^Test(.*(Race|Conflict|Starved)|Killed|LateRunner|Interrupted|TwoTrips|Torn)
 .PHONY: short-dynamodb-local
 short-dynamodb-local: bin/engine dynamodb-local ## run the tests that CI runs on DynamoDB Local
 	@set -x; export SVC_ENGINE=dynamodb-local; failed=0; \
-	go test -short -p 3 -shuffle=on -timeout 30m $(ENGINES) || failed=1; \
-	go test -short -p 3 -shuffle=on -timeout 30m -run '$(RACES)' $(RACING) || failed=1; \
-	go test -timeout 30m -run '^TestPoliciesAreWhatIsUsed$$' ./pkg/app/repository || failed=1; \
+	go run ./internal/test/shared go test -vet=off -short -p 4 -shuffle=on -timeout 30m $(SHARED) || failed=1; \
+	go test -vet=off -short -p 3 -shuffle=on -timeout 30m $(ENGINES) || failed=1; \
+	go test -vet=off -short -p 3 -shuffle=on -timeout 30m -run '$(RACES)' $(RACING) || failed=1; \
+	go test -vet=off -timeout 30m -run '^TestPoliciesAreWhatIsUsed$$' ./pkg/app/repository || failed=1; \
 	exit $$failed
 
 .PHONY: race
@@ -110,7 +140,7 @@ race: bin/engine ## let 100,000 revocations and uses of tokens race, for some mi
 
 .PHONY: concurrent
 concurrent: bin/engine ## build the functions with -race and send 64 events at once, for a minute or more (ROUNDS=20)
-	SVC_CONCURRENT=$(or $(ROUNDS),20) go test -count=1 -timeout 40m -v -run '^TestManyRequestsInOneProcess$$' ./pkg/app/replay
+	SVC_CONCURRENT=$(or $(ROUNDS),20) go test -count=1 -timeout 40m -v -run '^TestManyRequestsInOneProcess$$' ./internal/test/replay
 
 .PHONY: soak
 soak: build $(if $(filter dynamodb-local,$(SVC_ENGINE)),dynamodb-local) ## drive load against `svc dev` on disk; fail if its memory or files keep growing (MINUTES=60 SVC_ENGINE=dynamodb-local)
@@ -135,11 +165,20 @@ golden: bin/engine ## write the golden files again from what the code does now
 	@# suite, which calls what the document has. A step that fails does not keep the next one from saying what is missing
 	@# too.
 	@failed=0; set -x; \
-	go test -count=1 -run 'TestEvents|TestReplay' ./pkg/edge/gateway ./pkg/app/replay -update || failed=1; \
-	go test -count=1 -run 'TestGoldenDocuments|TestFloorPicture' ./pkg/app/repository -update || failed=1; \
+	go test -count=1 -run 'TestEvents|TestReplay' ./pkg/edge/gateway ./internal/test/replay -update || failed=1; \
+	go test -count=1 -run 'TestGoldenDocuments|TestFloorPicture|TestEventTypesPage' ./pkg/app/repository -update || failed=1; \
 	go test -count=1 -run 'TestUnknownSurvivesEveryWrite' ./pkg/app -update || failed=1; \
 	go test -count=1 -run TestReferenceOfCommands ./cmd/svc -update || failed=1; \
+	go test -count=1 -run TestUnits ./bench -update || failed=1; \
 	exit $$failed
+
+.PHONY: ci-times
+ci-times: ## write the steps of the last .ci/run and their times into docs/engineering.md
+	@{ printf '| step | result | seconds |\n| --- | --- | ---: |\n'; \
+		sed -E 's/^(.{32}) *(ok in [0-9]+ s|[A-Za-z ]*[A-Za-z]) +([0-9]+) s$$/| \1 | \2 | \3 |/; s/ +\|/ |/g' .cache/ci-summary; } > .cache/ci-table
+	@awk '/<!-- times: end -->/ { old = 0 } !old { print } \
+		/<!-- times: begin -->/ { old = 1; while ((getline row < ".cache/ci-table") > 0) print row }' docs/engineering.md > .cache/engineering.md
+	@mv .cache/engineering.md docs/engineering.md
 
 .PHONY: lint
 lint: ## check format and go.mod, vet and run the linters
@@ -250,7 +289,7 @@ test-tools: browser npm-tests python-tests ## fetch all that only tests use: a b
 .PHONY: browser
 browser: $(if $(BROWSER),,.cache/chromium/chrome) ## fetch Chromium for the tests, unless a browser is installed
 
-CHROMIUM := pkg/local/testkit/chromium
+CHROMIUM := internal/test/testkit/chromium
 .cache/chromium/chrome: $(CHROMIUM)/package-lock.json $(CHROMIUM)/unpack.mjs
 	@[ "$$(uname -sm)" = 'Linux x86_64' ] || { echo 'No browser was found, and npm has one for Linux x64 only. Install Chrome or Chromium, or set CHROME to the path of one.' >&2; exit 1; }
 	cd $(CHROMIUM) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
@@ -290,15 +329,15 @@ LAMBDA_ARCH ?= arm64
 
 .PHONY: e2e
 e2e: bin/engine ## run the end-to-end suite on `svc dev`, or on the deployment at SVC_URL
-	go test -count=1 -run TestEndToEnd -v ./pkg/app/e2e
+	go test -count=1 -run TestEndToEnd -v ./internal/test/e2e
 
 .PHONY: replay
 replay: bin/engine ## send the events of events/ to the built functions and compare with the golden responses
-	go test -count=1 -run 'TestReplay|TestEvents' ./pkg/app/replay
+	go test -count=1 -run 'TestReplay|TestEvents' ./internal/test/replay
 
 .PHONY: cold-starts
 cold-starts: bin/engine ## measure cold starts and zip sizes into docs/tables.md
-	go test -count=1 -run TestColdStarts ./pkg/app/replay -cold-starts
+	go test -count=1 -run TestColdStarts ./internal/test/replay -cold-starts
 
 .PHONY: localstack
 localstack: ## deploy to LocalStack and run the end-to-end suite (needs Docker; KEEP=1 leaves it running)

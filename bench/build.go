@@ -8,7 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"svc/pkg/app/replay"
+	"svc/internal/test/replay"
 )
 
 // build is one revision's functions, as built for deployment.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"svc/pkg/app/replay"
+	"svc/internal/test/replay"
 )
 
 // used is what a function's process has used: processor time, heap allocations
@@ -145,39 +146,32 @@ type series struct {
 	all [][]used
 }
 
+// errOlder is the error of an endpoint that the build to compare with does not have.
+var errOlder = errors.New("left out, because the older build does not have it")
+
 // series measures the endpoint. The builds take turns in every round, so that
-// other work on the machine affects them alike. A build to compare with may be too
-// old for the endpoint; then it has no rounds.
+// other work on the machine affects them alike.
 func (w *world) series(ctx context.Context, builds []build, e endpoint, o options) (series, error) {
 	out, children := series{e, make([][]used, len(builds))}, make([]*child, len(builds))
 	for i, b := range builds {
-		function, _, err := e.next(ctx, w)
+		c, err := w.prepared(ctx, b, e, o)
+		if refused := new(statusError); i > 0 && errors.As(err, &refused) && refused.older() {
+			return out, fmt.Errorf("%w: status %d %.80s", errOlder, refused.status, refused.body)
+		}
+		if i > 0 && errors.Is(err, fs.ErrNotExist) {
+			return out, fmt.Errorf("%w: no such function", errOlder)
+		}
 		if err != nil {
-			return out, err
-		}
-		if children[i], err = startChild(w, b, function); err != nil {
-			return out, err
-		}
-		defer children[i].close()
-		err = children[i].prepare(ctx, w, e)
-		if err == nil {
-			_, err = children[i].measure(ctx, o.reads) // does not count: the heap still grows
-		}
-		switch {
-		case i > 0 && errors.Is(err, errNotFound):
-			children[i] = nil
-		case err != nil:
 			return out, fmt.Errorf("%s: %w", b.title(), err)
 		}
+		defer c.close()
+		children[i] = c
 	}
 	for range o.rounds {
-		for i, c := range children {
-			if c == nil {
-				continue
-			}
-			u, err := c.measure(ctx, o.reads)
+		for i, b := range builds {
+			u, err := children[i].measure(ctx, o.reads)
 			if err != nil {
-				return out, fmt.Errorf("%s: %w", builds[i].title(), err)
+				return out, fmt.Errorf("%s: %w", b.title(), err)
 			}
 			out.all[i] = append(out.all[i], u)
 		}
@@ -185,8 +179,29 @@ func (w *world) series(ctx context.Context, builds []build, e endpoint, o option
 	return out, nil
 }
 
-// runCPU measures processor time and allocations, and writes them into the
-// document. With o.check it only compares the allocations.
+// prepared starts the build's function and sends it a round that does not count,
+// because in it the heap still grows.
+func (w *world) prepared(ctx context.Context, b build, e endpoint, o options) (*child, error) {
+	function, _, err := e.next(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	c, err := startChild(w, b, function)
+	if err != nil {
+		return nil, err
+	}
+	if err = c.prepare(ctx, w, e); err == nil {
+		_, err = c.measure(ctx, o.reads)
+	}
+	if err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// runCPU measures processor time and allocations, prints them and writes usedFile. With
+// o.check it compares the allocations with usedFile instead.
 func runCPU(ctx context.Context, o options) error {
 	dir, err := os.MkdirTemp("", "svc-cpu-")
 	if err != nil {
@@ -201,28 +216,49 @@ func runCPU(ctx context.Context, o options) error {
 		}
 		builds = append(builds, b)
 	}
-	machine := described()
-	w, err := newWorld(ctx, 1000, 0)
+	fmt.Printf("%s\nThe medians of %d rounds of %d events. For each build: milliseconds, allocations, bytes", described(),
+		o.rounds, o.reads)
+	if o.base != "" {
+		fmt.Printf("; then the time divided by that of %s, and the quartiles", o.base)
+	}
+	fmt.Println(".")
+	w, err := newWorld(ctx, setup{trips: 1000, now: time.Now})
 	if err != nil {
 		return err
 	}
 	defer w.close()
-	all, _ := endpoints()
-	var measured []series
-	for _, e := range o.chosen(all) {
-		s, err := w.series(ctx, builds, e, o)
-		if err != nil {
-			return fmt.Errorf("%s: %w", e.Name, err)
-		}
-		fmt.Fprintf(os.Stderr, "%-60s%s\n", s.title(), strings.Join(s.cells(), "  "))
-		measured = append(measured, s)
-	}
+	measured, err := w.measureAll(ctx, builds, o)
 	switch {
-	case o.only != "":
-		return nil
+	case err != nil || o.only != "":
+		return err
 	case o.check:
 		before, err := usedBefore()
 		return errors.Join(err, check(measured, before))
 	}
-	return cpuDocument(o, machine, builds, measured)
+	return keep(measured)
+}
+
+// measureAll measures the chosen endpoints, and prints each.
+func (w *world) measureAll(ctx context.Context, builds []build, o options) (measured []series, err error) {
+	all, _ := endpoints()
+	compared := false
+	for _, e := range o.chosen(all) {
+		s, err := w.series(ctx, builds, e, o)
+		if errors.Is(err, errOlder) {
+			fmt.Printf("%-60s%v\n", e.title(), err)
+			if s, err = w.series(ctx, builds[:1], e, o); err == nil {
+				measured = append(measured, s) // usedFile has it
+				continue
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", e.Name, err)
+		}
+		fmt.Println(s.line())
+		compared, measured = true, append(measured, s)
+	}
+	if !compared {
+		return nil, errors.New("no endpoint was measured: expected -only to be in a name, and the older build to have it")
+	}
+	return measured, nil
 }

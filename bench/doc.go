@@ -1,18 +1,16 @@
-// Command bench measures the service, and writes its tables into
-// docs/tables.md, between their markers.
+// Command bench measures the service.
 //
 // With -cpu it measures processor time and allocations. It builds the functions
 // of the working tree and, with -base, of another revision. It runs them as
 // processes behind a stand-in of Lambda's runtime API, and replays the table's
 // recorded responses. It needs no code in the measured revision.
 //
-// With -ceilings it counts the units that each request consumes at each key. From
-// these it derives how many requests a second the hottest keys allow, and what
-// requests cost.
-//
 // With -soak it drives mixed load against `svc dev` as a process of its own. It
 // fails if a response or a sum is wrong, or if the resources of that process or
 // its engine keep growing.
+//
+// Its test TestUnits holds testdata/units.txt: the units that each request consumes,
+// and the hottest keys.
 //
 // It knows which requests to send, but not how the service handles them.
 package main

@@ -4,16 +4,15 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
 	"strings"
 
+	"svc/internal/test/replay"
 	"svc/pkg/access/authz"
 	"svc/pkg/app"
-	"svc/pkg/app/replay"
 	"svc/pkg/edge/api"
 )
 
@@ -32,12 +31,6 @@ func endpointOf(r replay.Request) endpoint {
 
 // title is the endpoint's title in progress and documents.
 func (e endpoint) title() string { return e.Name + " (" + string(e.Audience) + ")" }
-
-// marked returns an endpoint's title with the request formatted as code.
-func marked(title string) string {
-	request, audience, _ := strings.Cut(title, " (")
-	return "`" + request + "` (" + audience
-}
 
 // endpoints returns an endpoint for each row of /api/v1 that can be measured: the
 // listed requests, and each other GET without path parameters. Other rows have no
@@ -115,8 +108,19 @@ func (w *world) send(ctx context.Context, function string, event json.RawMessage
 	return bodyOf(out)
 }
 
-// errNotFound is the error of a 404, which a build without the endpoint returns.
-var errNotFound = errors.New("not found")
+// statusError is the error of a status other than 2xx.
+type statusError struct {
+	status int
+	body   string
+}
+
+func (e *statusError) Error() string { return fmt.Sprintf("status %d: %s", e.status, e.body) }
+
+// older reports whether a build without the endpoint answers so: without its path,
+// its method, or a member of its request.
+func (e *statusError) older() bool {
+	return e.status == http.StatusNotFound || e.status == http.StatusMethodNotAllowed || e.status == http.StatusBadRequest
+}
 
 // bodyOf returns the body of a function's response. For a status other than 2xx it
 // returns an error.
@@ -125,12 +129,11 @@ func bodyOf(out json.RawMessage) ([]byte, error) {
 		StatusCode int
 		Body       string
 	}
-	err := json.Unmarshal(out, &answer)
-	if answer.StatusCode == http.StatusNotFound {
-		err = errNotFound
+	if err := json.Unmarshal(out, &answer); err != nil {
+		return nil, err
 	}
-	if err != nil || answer.StatusCode < 200 || answer.StatusCode > 299 {
-		return nil, errors.Join(err, fmt.Errorf("status %d: %s", answer.StatusCode, answer.Body))
+	if answer.StatusCode < 200 || answer.StatusCode > 299 {
+		return nil, &statusError{answer.StatusCode, answer.Body}
 	}
 	return []byte(answer.Body), nil
 }

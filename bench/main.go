@@ -11,15 +11,12 @@ import (
 	"strings"
 )
 
-// document is the file of the tables.
-const document = "docs/tables.md"
-
 // options are the command-line options.
 type options struct {
-	cpu, check, ceilings, soak bool
-	only, base                 string
-	rounds, reads              int
-	minutes                    float64
+	cpu, check, soak bool
+	only, base       string
+	rounds, reads    int
+	minutes          float64
 }
 
 // chosen returns the endpoints to measure.
@@ -41,13 +38,12 @@ func parse(args []string) (o options, err error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.BoolVar(&o.cpu, "cpu", false, "measure processor time and allocations of the built functions")
 	flags.BoolVar(&o.check, "check", false, "with -cpu: fail if an endpoint allocates over 10 % more than in the "+
-		"last make cpu, and write no document")
-	flags.BoolVar(&o.ceilings, "ceilings", false, "count units and hottest keys, and what operations cost")
+		"last make cpu, and write no file")
 	flags.BoolVar(&o.soak, "soak", false, "drive mixed load against bin/svc dev on disk")
-	flags.StringVar(&o.only, "only", "", "measure the endpoints whose names contain this, and write no document")
+	flags.StringVar(&o.only, "only", "", "measure the endpoints whose names contain this, and write no file")
 	flags.IntVar(&o.rounds, "rounds", 9, "with -cpu: rounds, in which the builds take turns")
 	flags.IntVar(&o.reads, "reads", 200, "with -cpu: events of a round")
-	flags.Float64Var(&o.minutes, "minutes", 60, "with -soak: how long; under 10, write no document")
+	flags.Float64Var(&o.minutes, "minutes", 60, "with -soak: how long")
 	flags.StringVar(&o.base, "base", "", "with -cpu: a git revision to build and measure beside the working tree")
 	if err = flags.Parse(args); err == nil && (o.reads < 1 || o.rounds < 1) {
 		err = errors.New("-reads and -rounds must be at least 1")
@@ -62,10 +58,8 @@ func run(ctx context.Context, args []string) error {
 		return err
 	case o.cpu:
 		return runCPU(ctx, o)
-	case o.ceilings:
-		return runCeilings(ctx, o)
 	case o.soak:
 		return runSoak(ctx, o)
 	}
-	return errors.New("say what to measure: -cpu, -ceilings or -soak (make lists the commands)")
+	return errors.New("say what to measure: -cpu or -soak (make lists the commands)")
 }

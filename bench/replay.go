@@ -6,13 +6,13 @@ import (
 	"net/http/httputil"
 	"net/url"
 
-	"svc/pkg/local/tape"
+	"svc/internal/test/testkit"
 )
 
 // recorder replaces the table. It first forwards requests to the engine and keeps
 // the responses. Then it replays these responses.
 type recorder struct {
-	tape.Tape
+	testkit.Tape
 	server *httptest.Server
 }
 

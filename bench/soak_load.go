@@ -13,10 +13,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"svc/internal/test/script"
 	"svc/pkg/access/authz"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/local/demo"
-	"svc/pkg/local/script"
 	"svc/pkg/oauth/flow"
 )
 
@@ -33,7 +33,7 @@ type traffic struct {
 	rides    map[string]int // completed, by tenant
 	requests int
 	again    int             // API and MCP requests that a busy machine did not serve, and that were sent again
-	took     []time.Duration // of the requests since the last sample
+	took     []time.Duration // of the requests since the last printed sample
 }
 
 // team is a rider and a driver of a tenant. The teams of a tenant share its operator,
@@ -56,7 +56,7 @@ type caller struct {
 // tries is how often a request is sent at most, while the machine is busy.
 const tries = 20
 
-// ridesPerSecond are those of all teams, each with about ten requests.
+// ridesPerSecond is the rate of all teams together. One ride is about ten requests.
 const ridesPerSecond = 2
 
 // fareOfSoak is the fare of every ride.

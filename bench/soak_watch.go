@@ -19,7 +19,7 @@ type sample struct {
 	at         time.Duration // since the load began
 	rides      int
 	requests   int
-	p50, p99   time.Duration // of the requests since the last sample
+	p50, p99   time.Duration // of a printed sample: of the requests since the last one
 	goroutines float64
 	heap       float64 // live, bytes
 	resident   float64 // bytes of svc dev
@@ -29,6 +29,9 @@ type sample struct {
 	stored     float64 // bytes of the engine's data
 	lag        time.Duration
 }
+
+// printed is how many samples have one line, of the last of them.
+const printed = 12
 
 // watch takes samples of svc dev and its engine.
 type watch struct {
@@ -55,9 +58,10 @@ func (w *watch) run(ctx context.Context) error {
 		}
 		s.at = time.Since(began)
 		w.all = append(w.all, s)
-		if len(w.all)%12 == 0 {
-			fmt.Fprintf(os.Stderr, "%s: %d rides, %d requests, %.1f MB heap, %.0f goroutines, %.0f files, lag %s\n",
-				s.at.Round(time.Second), s.rides, s.requests, s.heap/1e6, s.goroutines, s.files, s.lag)
+		if len(w.all)%printed == 0 {
+			fmt.Printf("%s: %d rides, %d requests, p50 %.0f ms, p99 %.0f ms, %.1f MB heap, %.0f MB resident, %.0f goroutines, "+
+				"%.0f files, engine %.0f MB and %.0f files, %.1f MB stored, lag %s\n", s.at.Round(time.Second), s.rides, s.requests,
+				ms(s.p50), ms(s.p99), s.heap/mb, s.resident/mb, s.goroutines, s.files, s.engine/mb, s.open, s.stored/mb, s.lag)
 		}
 	}
 }
@@ -82,10 +86,9 @@ func (w *watch) sample(ctx context.Context) (s sample, err error) {
 		s.rides += n
 	}
 	s.requests = l.requests
-	if len(l.took) > 0 {
-		s.p50, s.p99 = rank(l.took, 0.5), rank(l.took, 0.99)
+	if len(w.all)%printed == printed-1 && len(l.took) > 0 {
+		s.p50, s.p99, l.took = rank(l.took, 0.5), rank(l.took, 0.99), nil
 	}
-	l.took = nil
 	return s, errors.Join(failed[:]...)
 }
 
@@ -103,19 +106,16 @@ func footprint(pid int) (resident, files float64, err error) {
 	return resident * 1024, float64(len(open)), err
 }
 
-// engineOf returns the process of the engine that svc dev or a child of it started, and
-// sets its name.
+// engineOf returns the process of the engine that svc dev started, and sets its name.
 func (w *watch) engineOf() (pid int, err error) {
 	files, _ := filepath.Glob("/proc/[0-9]*/comm") // the pattern is right
 	for _, file := range files {
 		program, _ := os.ReadFile(file) //nolint:gosec // of /proc; the process may have ended
 		if name := engines[strings.TrimSpace(string(program))]; name != "" {
 			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-			for up := pid; up > 1; up = parent(up) {
-				if up == w.cmd.Process.Pid {
-					w.engine = name
-					return pid, nil
-				}
+			if parent(pid) == w.cmd.Process.Pid {
+				w.engine = name
+				return pid, nil
 			}
 		}
 	}

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"svc/internal/test/replay"
 	"svc/pkg/access/authz"
 	"svc/pkg/app"
-	"svc/pkg/app/replay"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
@@ -91,7 +91,7 @@ func (w *world) fill(text string) string {
 		case "minutes":
 			return strconv.Itoa(w.made % 60)
 		case "later":
-			return time.Now().Add(-time.Hour).Add(time.Duration(w.made) * time.Millisecond).UTC().Format(time.RFC3339Nano)
+			return w.now().Add(-time.Hour).Add(time.Duration(w.made) * time.Millisecond).UTC().Format(time.RFC3339Nano)
 		case "mail":
 			return fmt.Sprintf("m%d-%s@metro.example", w.made, strings.ToLower(ids.Code()))
 		}
@@ -106,7 +106,7 @@ func (w *world) endImports(ctx context.Context, t table.Tenant) error {
 		return err
 	}
 	for _, it := range page.Items {
-		rec, err := imports.FromItem(it)
+		rec, err := imports.Kind.FromItem(it)
 		if err == nil {
 			err = w.rt.Files.Put(ctx, rec.File(t), []byte("email\n"))
 		}
@@ -135,8 +135,8 @@ func (w *world) hook(ctx context.Context, t table.Tenant) error {
 	w.kept["id"] = "whk_01JT7M4C6Q8V2N5X9B3D1F7H0K"
 	b := webhook.Book{Endpoints: []webhook.Record{{
 		Endpoint: webhook.Endpoint{ID: w.kept["id"], Types: []string{"webhook.disabled"}, Status: webhook.Enabled,
-			URL: "https://hooks.metro.example/", CreatedAt: timestamp.Format(time.Now())}, Challenges: 1, Challenged: 1}}}
-	return t.Load(ctx, b.Item(t))
+			URL: "https://hooks.metro.example/", CreatedAt: timestamp.Format(w.now())}, Challenges: 1, Challenged: 1}}}
+	return t.Load(ctx, webhook.Kind.Item(t, "", b))
 }
 
 // removeCards removes the cards of earlier requests.

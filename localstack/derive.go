@@ -19,7 +19,7 @@ type object = map[string]any
 var copied = map[string]bool{
 	"AWS::DynamoDB::Table": true, "AWS::KMS::Key": true, "AWS::KMS::Alias": true, "AWS::SQS::Queue": true,
 	"AWS::IAM::ManagedPolicy": true, "AWS::S3::Bucket": true, "AWS::S3::BucketPolicy": true, "AWS::Events::Rule": true,
-	"AWS::SQS::QueuePolicy": true,
+	"AWS::SQS::QueuePolicy": true, "AWS::SNS::Topic": true, "AWS::SNS::TopicPolicy": true,
 }
 
 // apiID and stage fix the API's address before the API exists.
@@ -45,6 +45,7 @@ func derive(text []byte, at code) (object, error) {
 	if err != nil {
 		return nil, err
 	}
+	without(doc, "HasMailer") // no mailer: LocalStack has no SES
 	globals := member(member(doc, "Globals"), "Function")
 	resources := object{}
 	for name, r := range member(doc, "Resources") {
@@ -81,6 +82,24 @@ func derive(text []byte, at code) (object, error) {
 func isHook(resource object) bool {
 	name := fmt.Sprint(member(member(resource, "Properties"), "FunctionName")["Fn::Sub"])
 	return strings.HasPrefix(name, "CodeDeployHook_")
+}
+
+// without replaces in a tree each choice by a condition with what stands for its being false.
+func without(tree any, condition string) any {
+	switch v := tree.(type) {
+	case []any:
+		for i := range v {
+			v[i] = without(v[i], condition)
+		}
+	case object:
+		if choice := list(v["Fn::If"]); len(choice) == 3 && choice[0] == condition {
+			return without(choice[2], condition)
+		}
+		for name := range v {
+			v[name] = without(v[name], condition)
+		}
+	}
+	return tree
 }
 
 // imported returns a template with only the table, as in template.yaml. A change
@@ -134,9 +153,13 @@ func function(resources object, name string, globals, properties object, at code
 			mapping["EventSourceArn"], mapping["FunctionName"] = mapping["Queue"], object{"Ref": name}
 			delete(mapping, "Queue")
 			resources[name+event] = object{"Type": "AWS::Lambda::EventSourceMapping", "Properties": mapping}
+		case "SNS":
+			resources[name+event] = object{"Type": "AWS::SNS::Subscription", "Properties": object{"Protocol": "lambda",
+				"TopicArn": p["Topic"], "Endpoint": object{"Fn::GetAtt": []any{name, "Arn"}}}}
+			resources[name+event+"Permission"] = permission(name, "sns.amazonaws.com")
 		case "HttpApi":
 		default:
-			return fmt.Errorf("an event has type %v; expected DynamoDB, ScheduleV2, SQS or HttpApi", source["Type"])
+			return fmt.Errorf("an event has type %v; expected DynamoDB, ScheduleV2, SQS, SNS or HttpApi", source["Type"])
 		}
 	}
 	resources[name+"Role"] = role(arns, policies)

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"svc"
+	"svc/internal/test/testkit"
 	"svc/pkg/edge/gateway/emulator"
 )
 
@@ -101,7 +102,8 @@ func TestResources(t *testing.T) {
 		"AWS::DynamoDB::Table": 1, "AWS::KMS::Key": 1,
 		"AWS::SQS::Queue": 4, "AWS::ApiGateway::RestApi": 1, "AWS::ApiGateway::Deployment": 1, "AWS::ApiGateway::Stage": 1,
 		"AWS::Events::Rule": 7, "AWS::S3::Bucket": 2, "AWS::S3::BucketPolicy": 2,
-		"AWS::SQS::QueuePolicy": 1, "AWS::Lambda::Permission": 15}
+		"AWS::SQS::QueuePolicy": 1, "AWS::Lambda::Permission": 16, "AWS::SNS::Topic": 1,
+		"AWS::SNS::TopicPolicy": 1, "AWS::SNS::Subscription": 1}
 	for _, kind := range slices.Sorted(maps.Keys(want)) {
 		if kinds[kind] != want[kind] {
 			t.Errorf("%d of %s, want %d", kinds[kind], kind, want[kind])
@@ -189,7 +191,7 @@ func TestForward(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- forward(ctx, from, server.Listener.Addr().String()) }()
-	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(testkit.Patience); ; time.Sleep(10 * time.Millisecond) {
 		res, err := http.Get("http://" + from)
 		if err == nil {
 			body, _ := io.ReadAll(res.Body)

@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"svc"
-	"svc/pkg/app/replay"
+	"svc/internal/test/replay"
 	"svc/pkg/edge/gateway/emulator"
 )
 

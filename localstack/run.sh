@@ -100,7 +100,7 @@ docker network inspect $network >/dev/null 2>&1 ||
 at_end end_relay
 start_relay
 go build -o "$work/svc" ./cmd/svc
-go test -c -o "$work/e2e.test" ./pkg/app/e2e
+go test -c -o "$work/e2e.test" ./internal/test/e2e
 go test -c -tags localstack -o "$work/app.test" ./pkg/app
 rm -f "$work/env"
 noted deploy "$work/localstack" -endpoint "$endpoint" -arch "$arch" deploy >"$work/env"

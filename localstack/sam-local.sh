@@ -18,7 +18,7 @@ rm -f "${logs[@]}"
 
 go build -o "$work/svc" ./cmd/svc
 go build -o "$work/localstack" ./localstack
-go test -c -o "$work/e2e.test" ./pkg/app/e2e
+go test -c -o "$work/e2e.test" ./internal/test/e2e
 rm -rf "$work/data"
 "$work/svc" dev --memory --port 0 --data "$work/data" >"$work/dev.log" 2>&1 &
 dev=$!

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/local/demo"
-	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/flow"
 )
 

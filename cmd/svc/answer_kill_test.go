@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/script"
+	"svc/internal/test/testkit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/tenant"
@@ -22,8 +24,6 @@ import (
 	"svc/pkg/domain/wallet"
 	"svc/pkg/local/engine"
 	"svc/pkg/local/folder"
-	"svc/pkg/local/script"
-	"svc/pkg/local/testkit"
 )
 
 // moment is when the test sends SIGKILL to the process.
@@ -201,7 +201,7 @@ func (k *killable) changedOnce(id string) trip.Trip {
 // settled waits until the trip has its receipt.
 func (k *killable) settled(id string) {
 	k.Helper()
-	for deadline := time.Now().Add(10 * time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(testkit.Patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		it, err := k.metro.Get(k.Context(), receipt.Key(k.metro, id))
 		testkit.Must(k.T, err)
 		if it.Found() {

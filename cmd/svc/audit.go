@@ -66,10 +66,10 @@ func changed(before, after json.RawMessage) string {
 	return strings.Join(out, ", ")
 }
 
-// note writes an entry to the audit log of each tenant in tenants, one
+// appendToAudit writes an entry to the audit log of each tenant in tenants, one
 // transaction for each. Commands use it for changes that no other package
 // records, such as a new signing key.
-func (p platform) note(ctx context.Context, tenants []string, what, subject string, before, after any) error {
+func (p platform) appendToAudit(ctx context.Context, tenants []string, what, subject string, before, after any) error {
 	for _, id := range tenants {
 		t := p.db.Tenant(id)
 		tx := t.Write()

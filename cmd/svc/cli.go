@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"svc/pkg/base/config"
 	"svc/pkg/base/plaintext"
@@ -28,6 +29,8 @@ type cli struct {
 	data string
 	// dataGiven reports whether the command line has --data.
 	dataGiven bool
+	// registry is where running services note their data folders; "" for none.
+	registry string
 	// json selects output for programs.
 	json bool
 	wide bool // tables show every value of a list
@@ -60,6 +63,10 @@ func (c *cli) run(ctx context.Context, args []string) int {
 func (c *cli) execute(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SetArgs(args)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		_, most := arguments(cmd.Use)
+		if words := cmd.Flags().Args(); cmd.HasSubCommands() && most == 0 && len(words) > 0 {
+			return unknownCommand(cmd, words[0]) // the flag may be right for the command that was meant
+		}
 		return cmp.Or(flagFaults(cmd, args), err)
 	})
 	cmd, err := root.ExecuteContextC(ctx)
@@ -67,7 +74,7 @@ func (c *cli) execute(ctx context.Context, root *cobra.Command, args []string) i
 		return 0
 	}
 	wrong := usages(err)
-	if wrong != nil {
+	if err = ofFile(err); wrong != nil {
 		err = errors.Join(wrong...) // the context of the errors does not help the user
 	}
 	line := strings.Join(strings.Fields(printable(strings.ReplaceAll(err.Error(), "\n", "; "))), " ")
@@ -107,6 +114,7 @@ func (c *cli) root() *cobra.Command {
 			"The target is the service that `svc dev` runs on the data folder, or the table in TABLE_NAME with the\n" +
 			"AWS environment variables. --data overrides TABLE_NAME. Before a change in AWS, svc names the target\n" +
 			"and asks for confirmation. --yes confirms the change; --yes is required if standard input is not a terminal.\n\n" +
+			"Times in tables are in UTC, except in a statement.\n\n" +
 			"Exit codes: 0 done; 1 the command failed; 2 the command line is wrong, or a change was not confirmed.\n" +
 			"With --json an error is one JSON object on standard error, with error, exitCode and, for exit code 2, help.",
 		Version:       version(),
@@ -119,10 +127,13 @@ func (c *cli) root() *cobra.Command {
 	root.PersistentFlags().StringVar(&c.data, "data", folder.Default, "data `folder` of the service")
 	root.PersistentFlags().BoolVar(&c.wide, "wide", false, "show every column and every value in tables")
 	root.PersistentFlags().BoolVarP(&c.yes, "yes", "y", false,
-		"confirm a change in AWS, svc tenant delete or svc restore finish")
+		"confirm a change in AWS, svc import undo, svc tenant delete or svc restore finish")
 	root.PersistentFlags().BoolVar(&c.json, "json", false, "print JSON, for programs")
 	for _, command := range commands {
 		root.AddCommand(command(c))
+	}
+	if err := c.generate(root); err != nil {
+		panic(err) // the rows are those of this program; a test makes the commands
 	}
 	c.prepare(root)
 	wrapHelp(root)
@@ -157,15 +168,20 @@ func (c *cli) prepare(cmd *cobra.Command) {
 		cmd.Args = cobra.ArbitraryArgs
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				var names []string
-				for _, sub := range cmd.Commands() {
-					names = append(names, sub.Name())
-				}
-				return usagef("unknown command %q for %q%s", args[0], cmd.CommandPath(), nearest(args[0], names))
+				return unknownCommand(cmd, args[0])
 			}
 			return cmd.Help()
 		}
 	}
+}
+
+// unknownCommand returns the usage error for a word that names no command of a group.
+func unknownCommand(cmd *cobra.Command, word string) error {
+	var names []string
+	for _, sub := range cmd.Commands() {
+		names = append(names, sub.Name())
+	}
+	return usagef("unknown command %q for %q%s", word, cmd.CommandPath(), nearest(word, names))
 }
 
 // arguments returns how many arguments a command takes at least and at most, by its
@@ -193,6 +209,14 @@ func expected(cmd *cobra.Command, args []string) error {
 	}
 	_, wanted, _ := strings.Cut(cmd.Use, " ")
 	wanted = cmp.Or(wanted, "no arguments")
+	if last := args[max(0, len(args)-1):]; len(last) > 0 && (last[0] == "true" || last[0] == "false") {
+		given += "; a flag that is on or off is written --flag=" + last[0]
+		cmd.Flags().Visit(func(f *pflag.Flag) {
+			if f.NoOptDefVal != "" {
+				given = strings.Replace(given, "--flag=", "--"+f.Name+"=", 1)
+			}
+		})
+	}
 	return usagef("expected %s, got %s", wanted, given)
 }
 

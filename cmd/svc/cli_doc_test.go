@@ -51,6 +51,9 @@ func usageBlock(cmd *cobra.Command) string {
 	if !cmd.HasSubCommands() {
 		text += "\nUsage:\n  " + cmd.UseLine() + "\n"
 	}
+	if len(cmd.Aliases) > 0 {
+		text += "\nAlso called: " + strings.Join(cmd.Aliases, ", ") + "\n"
+	}
 	flags := cmd.LocalNonPersistentFlags()
 	if !cmd.HasParent() {
 		flags = cmd.PersistentFlags()

@@ -132,7 +132,7 @@ func (c *cli) clientSwitch(use, short string, disabled bool) *cobra.Command {
 			if err := server.DisableClient(ctx, args[0], disabled); err != nil {
 				return missing(err, "client", args[0])
 			}
-			if err := p.note(ctx, tenants, "client."+word, args[0], nil, nil); err != nil {
+			if err := p.appendToAudit(ctx, tenants, "client."+word, args[0], nil, nil); err != nil {
 				return err
 			}
 			return c.done(map[string]any{"id": args[0], "disabled": disabled}, "Client %s is %sd.", args[0], word)
@@ -196,5 +196,5 @@ func (c *cli) trustEverywhere(ctx context.Context, _, id string, trusted bool) e
 		return err
 	}
 	word := map[bool]string{true: "client.trust", false: "client.distrust"}[trusted]
-	return p.note(ctx, tenants, word, id, nil, nil)
+	return p.appendToAudit(ctx, tenants, word, id, nil, nil)
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc/pkg/local/testkit"
+	"svc/internal/test/testkit"
 )
 
 // After a client is disabled, every endpoint rejects the client's next request.

@@ -12,6 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"svc/internal/test/testkit"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/tenant"
 	"svc/pkg/local/demo"
 	"svc/pkg/local/folder"
 )
@@ -39,6 +42,24 @@ func (l *lines) text() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.String()
+}
+
+// opened returns the table of the running service.
+func (w *world) opened() *table.DB {
+	w.Helper()
+	running, err := folder.Find(w.Context(), w.data)
+	testkit.Must(w, err)
+	db, err := table.Open(w.Context(), table.Options{Table: running.Table, Endpoint: running.Endpoint})
+	testkit.Must(w, err)
+	return db
+}
+
+// handleOf returns the handle of the tenant with the slug.
+func (w *world) handleOf(db *table.DB, slug string) table.Tenant {
+	w.Helper()
+	n, err := tenant.Store{DB: db}.BySlug(w.Context(), slug)
+	testkit.Must(w, err)
+	return db.Tenant(n.ID)
 }
 
 // deployed returns a world whose commands treat the local table as the table of a
@@ -338,7 +359,7 @@ func TestFailures(t *testing.T) {
 		{"short password", "rider add port r@port.example --first R --password short", 2, "at least"},
 		{"no mail address", "driver add port nobody --first N", 1, "mail address"},
 		{"unknown driver", "driver edit port d@port.example --status ONLINE", 1, "there is no driver"},
-		{"no area", "zone add port Z", 2, "area box"},
+		{"no area", "zone add port Z", 2, "--area is missing"},
 		{"bad box", "zone add port Z --box 1,2,3", 2, "west,south,east,north"},
 		{"bad item", "order add port biz_x r@port.example --item tea", 1, "there is no rider"},
 		{"unknown token", "token revoke tok_x", 1, "there is no token"},
@@ -351,7 +372,7 @@ func TestFailures(t *testing.T) {
 		{"unknown key", "keys revoke key_x", 1, "there is no key"},
 		{"unknown post", "feedback status pst_x PLANNED", 1, "there is no post"},
 		{"setting that is none", "tenant settings port pricing.tip=1", 2, "there is no setting pricing.tip"},
-		{"setting of another type", "tenant settings port payments.cash=5", 2, "the wrong type"},
+		{"setting of another type", "tenant settings port payments.cash=5", 2, "payments.cash=5: expected true or false"},
 		{"branding field that is none", "tenant brand port color=#fff", 1, "no such field"},
 		{"wrong colour", "tenant brand port primaryColor=red", 1, "#RRGGBB"},
 	}

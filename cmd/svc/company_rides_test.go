@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"svc/internal/test/script"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
-	"svc/pkg/local/script"
-	"svc/pkg/local/testkit"
 )
 
 const (

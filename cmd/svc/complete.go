@@ -11,7 +11,6 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/domain/delivery"
 	"svc/pkg/domain/feedback"
-	"svc/pkg/domain/trip"
 )
 
 // completeTime limits how long the shell waits for the tenants' slugs.
@@ -82,13 +81,11 @@ func statusesOf(cmd *cobra.Command) []string {
 	switch cmd.Parent().Name() + " " + cmd.Name() {
 	case "feedback status":
 		return wordsOf(feedback.Statuses)
-	case "trip move":
+	case "trips move":
 		return movable
-	case "trip list":
-		return wordsOf(trip.Statuses)
-	case "order list", "order set":
+	case "orders update":
 		return delivery.Statuses
-	case "driver list", "driver add", "driver edit":
+	case "drivers list", "drivers add", "drivers edit":
 		return []string{"OFFLINE", "ONLINE", "BUSY"}
 	}
 	return nil

@@ -49,8 +49,7 @@ func printDemo(_ context.Context, c *cli, s *service.Service, _ *app.Runtime, o 
 	}
 	people := cols{head: "TENANT AUDIENCE EMAIL NAME"}
 	for _, one := range demo.People() {
-		tenant := one.Tenant
-		tenant = cmp.Or(tenant, "both")
+		tenant := cmp.Or(one.Tenant, "metro, harbor")
 		people.add(tenant, one.Audience, one.Email, one.First+" "+one.Last)
 	}
 	if _, err := fmt.Fprintf(c.out, "\nDemo people; everybody's password is %s\n\n", demo.Password); err != nil {
@@ -64,7 +63,7 @@ func printDemo(_ context.Context, c *cli, s *service.Service, _ *app.Runtime, o 
 		"Agents connect to %[6]s/mcp, /mcp/rider/SLUG or /mcp/driver/SLUG, for example\n"+
 		"  claude mcp add --transport http metro %[6]s/mcp/rider/metro\n"+
 		"  npx @modelcontextprotocol/inspector\n",
-		readyCalls(c, s.BaseURL), s.BaseURL, devpages.Callback, s.BaseURL, devpages.Outbox, s.BaseURL)
+		readyCalls(c, s.Local), s.Local, devpages.Callback, s.Local, devpages.Outbox, s.BaseURL)
 	return err
 }
 

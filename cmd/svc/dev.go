@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"svc/pkg/access/signing"
 	"svc/pkg/app"
 	"svc/pkg/app/localapp"
+	"svc/pkg/base/outbound"
 	"svc/pkg/base/phone/plans"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/edge/api"
@@ -31,6 +33,7 @@ type devOptions struct {
 	port                            int
 	log                             string
 	hosts                           []string
+	issuer                          string
 }
 
 const (
@@ -47,7 +50,8 @@ func devCommand(c *cli) *cobra.Command {
 			"beside it. The data stays in the data folder between runs, except with --memory. The first run loads demo\n" +
 			"data. svc dev prints one line for each request, except successful health checks. `svc logs REQUEST_ID` shows\n" +
 			"the line again.",
-		Example: "  svc dev\n  svc dev --memory --port 0\n  svc dev --log json 2>requests.jsonl",
+		Example: "  svc dev\n  svc dev --memory --port 0\n  svc dev --log json 2>requests.jsonl\n" +
+			"  svc dev --issuer https://dev.example.test",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if c.env.Wrong != nil {
 				return usagef("%w", c.env.Wrong)
@@ -59,6 +63,9 @@ func devCommand(c *cli) *cobra.Command {
 				if o.hosts[i] = strings.TrimSuffix(strings.ToLower(host), "."); host == "" || strings.ContainsAny(host, ":/") {
 					return usagef("--allow-host %s: expected a name without scheme and port", host)
 				}
+			}
+			if err := o.readIssuer(); err != nil {
+				return err
 			}
 			if o.port < 0 || o.port > 65535 {
 				return usagef("--port %d: expected 0 to 65535", o.port)
@@ -77,8 +84,26 @@ func devCommand(c *cli) *cobra.Command {
 	cmd.Flags().StringVar(&o.log, "log", logText, "how to print requests: `text|json|off`")
 	cmd.Flags().StringSliceVar(&o.hosts, "allow-host", nil,
 		"further `name` by which a proxy or tunnel reaches the service; may be repeated")
+	cmd.Flags().StringVar(&o.issuer, "issuer", "",
+		"https `address` of your own proxy that leads to the gateway; links and tokens name it")
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "print no requests; the same as --log off")
 	return cmd
+}
+
+// readIssuer checks --issuer. The gateway answers to its name.
+func (o *devOptions) readIssuer() error {
+	if o.issuer == "" {
+		return nil
+	}
+	o.issuer = strings.TrimSuffix(o.issuer, "/")
+	u, err := url.Parse(o.issuer)
+	if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.Scheme+"://"+u.Host != o.issuer ||
+		u.Host != strings.ToLower(u.Host) || strings.HasSuffix(u.Host, ":") {
+		return usagef("--issuer %s: expected the https address of your proxy without a path, as in "+
+			"https://dev.example.test", printable(o.issuer))
+	}
+	o.hosts = append(o.hosts, u.Hostname())
+	return nil
 }
 
 // beside lets svc dev --memory run while another service, or another svc command,
@@ -120,7 +145,7 @@ func (c *cli) dev(ctx context.Context, o devOptions) error {
 		return is && err == nil
 	}}
 	s, err := service.Start(ctx, service.Options{
-		Data: c.data, Memory: o.memory, Port: o.port, Table: c.env.Table, Template: svc.Template, Log: log,
+		Data: c.data, Memory: o.memory, Port: o.port, Issuer: o.issuer, Table: c.env.Table, Template: svc.Template, Log: log,
 		Wrap: func(gateway http.Handler) (http.Handler, error) { return requests.wrap(c.data)(pages.Wrap(gateway)) },
 		Build: func(ctx context.Context, at service.Environment) (a service.App, err error) {
 			if rt, err = c.devRuntime(at.Data, log); err != nil {
@@ -128,6 +153,9 @@ func (c *cli) dev(ctx context.Context, o devOptions) error {
 			}
 			requests.rt, rt.Mail = rt, pages.Send
 			rt.NoRobots, rt.Pace = o.noRobots, robotPace
+			if !o.memory {
+				rt.Writable = func() error { return folder.Writable(at.Data) }
+			}
 			return localapp.Build(ctx, at, rt, nil)
 		},
 	})
@@ -135,6 +163,7 @@ func (c *cli) dev(ctx context.Context, o devOptions) error {
 		return err
 	}
 	defer s.Close()
+	defer folder.Register(c.registry, c.data)()
 	pages.ShowLag(s.Poller.Lag)
 	for _, step := range devReady {
 		if err := step(ctx, c, s, rt, o); err != nil {
@@ -156,13 +185,13 @@ var devReady = []func(context.Context, *cli, *service.Service, *app.Runtime, dev
 }
 
 func printAddress(_ context.Context, c *cli, s *service.Service, _ *app.Runtime, _ devOptions) error {
-	if s.Exposed() {
-		fmt.Fprintln(c.err, "svc: other users of this machine can read the data at the engine's port")
-	}
 	if c.json {
 		return c.printJSON(map[string]string{"baseUrl": s.BaseURL})
 	}
-	_, err := fmt.Fprintf(c.out, "svc runs at %s\n", s.BaseURL)
+	if _, err := fmt.Fprintf(c.out, "svc runs at %s\n", s.BaseURL); err != nil || s.Local == s.BaseURL {
+		return err
+	}
+	_, err := fmt.Fprintf(c.out, "The proxy must lead to %s\n", s.Local)
 	return err
 }
 
@@ -173,7 +202,7 @@ func (c *cli) devRuntime(dataDir string, log *slog.Logger) (*app.Runtime, error)
 	if err != nil {
 		return nil, err
 	}
-	return &app.Runtime{Sealer: sealer, Now: time.Now, Logger: log, Config: c.env, RefreshGrace: c.env.RefreshGrace,
-		ReadPhone: plans.Read,
-		Rates:     api.Rates{Tenant: c.env.TenantRate, Client: c.env.ClientRate}}, nil
+	return &app.Runtime{Local: true, Documents: outbound.Local(), Sealer: sealer, Now: time.Now,
+		Logger: log, Config: c.env, RefreshGrace: c.env.RefreshGrace, ReadPhone: plans.Read,
+		Rates: api.Rates{Tenant: c.env.TenantRate, Client: c.env.ClientRate}}, nil
 }

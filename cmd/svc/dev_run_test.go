@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"svc/pkg/local/testkit"
+	"svc/internal/test/testkit"
 )
 
 // dev runs `svc dev` on a data folder with the flags, and waits until standard
@@ -29,7 +29,7 @@ func dev(data, ready string, flags ...string) (base string, errs *lines, stop fu
 		}
 		return nil
 	}
-	for deadline := time.Now().Add(10 * time.Minute); !strings.Contains(out.text(), ready); {
+	for deadline := time.Now().Add(testkit.Patience); !strings.Contains(out.text(), ready); {
 		time.Sleep(10 * time.Millisecond)
 		if time.Now().After(deadline) {
 			return "", nil, nil, errors.Join(fmt.Errorf("svc dev did not start: %s %s", out.text(), errs.text()), stop())

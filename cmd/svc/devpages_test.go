@@ -16,11 +16,11 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"svc"
+	"svc/internal/test/testkit"
 	"svc/pkg/app"
 	"svc/pkg/edge/gateway/emulator"
 	"svc/pkg/local/demo"
 	"svc/pkg/local/devpages"
-	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/flow"
 )
 

@@ -15,6 +15,7 @@ import (
 	"svc/pkg/background/feed"
 	"svc/pkg/background/projection"
 	"svc/pkg/background/settlement"
+	"svc/pkg/base/panics"
 	"svc/pkg/data/stream"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/feedback"
@@ -29,22 +30,25 @@ var streamFunctions = map[string]string{"settlement": app.Settlement, "projectio
 func dlqCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{Use: "dlq", Short: "List, replay or drop records that a function could not process",
 		Long: "Dead letters are records of the table's stream that settlement or projection could not process within\n" +
-			"two hours, or gave up at once because the data of the item is wrong. The dead letters of a local service are\n" +
+			"two hours, or gave up at once because the data of the item is wrong. Dead letters of due are tasks that were\n" +
+			"given up after ten attempts, such as a step of dispatch or a webhook. The table keeps them for 30 days.\n\n" +
+			"The dead letters of a local service are\n" +
 			"in its data folder. Those of a deployed service are in a queue. Name the queue with --queue or " +
 			"with the variable SETTLEMENT_DEAD_LETTERS or PROJECTION_DEAD_LETTERS.\n" +
 			"A command reads at most about 10,000 messages of a queue; run it again for the rest."}
 	var queue string
 	var everything bool
-	list := &cobra.Command{Use: "list settlement|projection", Short: "List the dead letters",
+	list := &cobra.Command{Use: "list settlement|projection|due", Short: "List the dead letters",
 		Example: "  svc dlq list settlement\n  svc dlq list settlement --json",
 		Long: "List the dead letters. The listed messages of a queue are invisible for the next 30 seconds: during this " +
 			"time svc dlq list, replay and drop do not see them.",
 		RunE: act(func(ctx context.Context, args []string) error { return c.listLetters(ctx, args[0], queue) })}
-	replay := &cobra.Command{Use: "replay settlement|projection",
+	replay := &cobra.Command{Use: "replay settlement|projection|due",
 		Short:   "Process dead letters again, and drop those that succeed",
 		Example: "  svc dlq replay settlement",
 		Long: `Settle or count the items of the dead letters as they are now, and drop the letters that succeed.
-A replay is always safe, because it does not repeat work that was done before.
+A replay is always safe, because it does not repeat work that was done before. The tasks of due are
+due again at once: their function carries them out within a minute.
 
 A letter in a queue names an object in S3 with the records. S3 keeps the object for 14 days. A letter
 of an older deployment names a range of the stream, which keeps records for 24 hours. If the records
@@ -53,7 +57,7 @@ of a letter are gone, the command settles the trips, or counts the items, of all
 A letter in a queue that fails again is invisible for five minutes. A replay does not see it during
 this time.`,
 		RunE: act(func(ctx context.Context, args []string) error { return c.replayLetters(ctx, args[0], queue) })}
-	drop := &cobra.Command{Use: "drop settlement|projection [FIRST]",
+	drop := &cobra.Command{Use: "drop settlement|projection|due [FIRST]",
 		Short:   "Drop a dead letter without processing it",
 		Example: "  svc dlq drop settlement 4421584500000000017450439091\n  svc dlq drop settlement --all",
 		Long: `Drop the dead letter that svc dlq list shows with this FIRST. With --all, drop all visible dead letters
@@ -87,6 +91,9 @@ type shownLetter struct {
 }
 
 func (c *cli) listLetters(ctx context.Context, word, queue string) error {
+	if word == dueWord {
+		return c.listDue(ctx, queue)
+	}
 	function, p, q, err := c.letters(ctx, word, queue)
 	if err != nil {
 		return err
@@ -94,7 +101,7 @@ func (c *cli) listLetters(ctx context.Context, word, queue string) error {
 	all := []shownLetter{}
 	if p.data == "" {
 		err := q.each(ctx, 30, func(m message) (bool, error) {
-			all = append(all, m.shown())
+			all = append(all, m.summary())
 			return false, nil
 		})
 		if err != nil {
@@ -126,7 +133,7 @@ func (c *cli) listLetters(ctx context.Context, word, queue string) error {
 // would drop them without effect.
 func (c *cli) letters(ctx context.Context, word, address string) (function string, p platform, q queue, err error) {
 	if function = streamFunctions[word]; function == "" {
-		return "", p, q, usagef("there are no dead letters of %q; expected settlement or projection", word)
+		return "", p, q, usagef("%q has no queue of dead letters; expected settlement, projection or due", word)
 	}
 	if address != "" && c.target().table == "" {
 		return "", p, q, usagef("--queue is for a deployed service, and this command works on a local one; set TABLE_NAME")
@@ -199,6 +206,9 @@ func (p platform) fromTable(ctx context.Context, function string) error {
 }
 
 func (c *cli) replayLetters(ctx context.Context, word, queue string) error {
+	if word == dueWord {
+		return c.replayDue(ctx, queue)
+	}
 	function, p, q, err := c.letters(ctx, word, queue)
 	if err != nil {
 		return err
@@ -211,7 +221,7 @@ func (c *cli) replayLetters(ctx context.Context, word, queue string) error {
 		out.Done, out.Failed, err = poller.ReplayDeadLetters(p.data,
 			func(l poller.DeadLetter) bool { return l.Function == function },
 			func(l poller.DeadLetter) error {
-				err := again(l.Record)
+				err := panics.Try(func() error { return again(l.Record) })
 				if err != nil {
 					fmt.Fprintf(c.err, "%s: %s\n", l.Record.Change.SequenceNumber, printable(err.Error()))
 				}
@@ -221,6 +231,11 @@ func (c *cli) replayLetters(ctx context.Context, word, queue string) error {
 	if err != nil {
 		return err
 	}
+	return c.showReplayed(out)
+}
+
+// showReplayed prints what came of a replay.
+func (c *cli) showReplayed(out replayed) error {
 	if err := c.show(out, cols{head: "DONE FAILED", rows: [][]string{{fmt.Sprint(out.Done),
 		fmt.Sprint(out.Failed)}}}); err != nil {
 		return err
@@ -236,6 +251,9 @@ func (c *cli) replayLetters(ctx context.Context, word, queue string) error {
 // first, or all visible letters if first is "". Before it drops a letter, it
 // records the drop in the audit log.
 func (c *cli) dropLetters(ctx context.Context, word, queue, first string) error {
+	if word == dueWord {
+		return c.dropDue(ctx, queue, first)
+	}
 	function, p, q, err := c.letters(ctx, word, queue)
 	if err != nil {
 		return err
@@ -247,11 +265,11 @@ func (c *cli) dropLetters(ctx context.Context, word, queue, first string) error 
 			return err
 		}
 		err = q.each(ctx, 30, func(m message) (bool, error) {
-			if first != "" && m.shown().First != first {
+			if first != "" && m.summary().First != first {
 				return false, nil
 			}
 			dropped++
-			return true, p.note(ctx, everywhere, "dlq.drop", word, m.shown(), nil)
+			return true, p.appendToAudit(ctx, everywhere, "dlq.drop", word, m.summary(), nil)
 		})
 		if err != nil {
 			return err
@@ -262,7 +280,7 @@ func (c *cli) dropLetters(ctx context.Context, word, queue, first string) error 
 		}
 		var failed int
 		dropped, failed, err = poller.ReplayDeadLetters(p.data, mine, func(l poller.DeadLetter) error {
-			return p.noteDrop(ctx, word, l)
+			return p.auditDroppedLetter(ctx, word, l)
 		})
 		if err == nil && failed > 0 {
 			err = fmt.Errorf("%d dead letters were not dropped: the audit log cannot be written", failed)
@@ -278,10 +296,10 @@ func (c *cli) dropLetters(ctx context.Context, word, queue, first string) error 
 	return c.done(map[string]int{"dropped": dropped}, "Dropped %d dead letters.", dropped)
 }
 
-// noteDrop records the drop of a local letter in the audit log of the letter's
+// auditDroppedLetter records the drop of a local letter in the audit log of the letter's
 // tenant. It records nothing if the letter belongs to no tenant, or if the tenant
 // is deleted or being deleted.
-func (p platform) noteDrop(ctx context.Context, word string, l poller.DeadLetter) error {
+func (p platform) auditDroppedLetter(ctx context.Context, word string, l poller.DeadLetter) error {
 	key, ok := stream.KeyOf(l.Record)
 	t, of := stream.TenantOf(p.db, key)
 	if !ok || !of {
@@ -292,7 +310,7 @@ func (p platform) noteDrop(ctx context.Context, word string, l poller.DeadLetter
 		return err
 	}
 	at := l.Record.Change.SequenceNumber
-	return p.note(ctx, []string{t.ID()}, "dlq.drop", word,
+	return p.appendToAudit(ctx, []string{t.ID()}, "dlq.drop", word,
 		struct {
 			shownLetter
 			Item table.Key `json:"item"`

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,11 +14,9 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/app"
 	"svc/pkg/base/config"
-	"svc/pkg/data/table"
-	"svc/pkg/local/folder"
-	"svc/pkg/local/testkit"
 )
 
 // Both functions of svc dev give a trip up at once that no retry can process. The
@@ -107,14 +104,7 @@ func (b *lostBucket) triesOf(function string, handler lambda.Handler, payload []
 func TestBadDataInABucket(t *testing.T) {
 	testkit.Long(t)
 	local := start(t)
-	running, err := folder.Find(t.Context(), local.data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := table.Open(context.Background(), table.Options{Table: running.Table, Endpoint: running.Endpoint})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := local.opened()
 	w := local.deployed()
 	bucket := &lostBucket{T: t, objects: map[string]string{}, messages: map[string]string{}}
 	server := httptest.NewServer(bucket)

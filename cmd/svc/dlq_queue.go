@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"svc/pkg/app"
+	"svc/pkg/base/panics"
 	"svc/pkg/data/stream"
 	"svc/pkg/local/schema"
 )
@@ -113,7 +114,8 @@ func (q queue) open(ctx context.Context, id, text string) message {
 	return m
 }
 
-func (m message) shown() shownLetter {
+// summary returns the line of svc dlq list for the message.
+func (m message) summary() shownLetter {
 	if m.expired {
 		return shownLetter{First: m.id, Reason: "its records have expired in S3"}
 	}
@@ -217,7 +219,7 @@ func (q queue) replay(ctx context.Context, c *cli, again func(...events.DynamoDB
 		if errors.Is(err, stream.ErrTrimmed) {
 			err = fromTable()
 		} else if err == nil {
-			err = again(records...)
+			err = panics.Try(func() error { return again(records...) })
 		}
 		if err != nil {
 			out.Failed++

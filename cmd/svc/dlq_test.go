@@ -19,11 +19,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/data/stream"
 	"svc/pkg/data/table"
-	"svc/pkg/local/folder"
 	"svc/pkg/local/poller"
-	"svc/pkg/local/testkit"
 )
 
 // A replay reads the current items. It drops the letters of items that succeed
@@ -112,10 +111,7 @@ func (w *world) removeTrip(r events.DynamoDBEventRecord) {
 
 func (w *world) itemOf(r events.DynamoDBEventRecord) (table.Tenant, table.Key) {
 	w.Helper()
-	running, err := folder.Find(w.Context(), w.data)
-	testkit.Must(w, err)
-	db, err := table.Open(context.Background(), table.Options{Table: running.Table, Endpoint: running.Endpoint})
-	testkit.Must(w, err)
+	db := w.opened()
 	key, ok := stream.KeyOf(r)
 	tn, of := stream.TenantOf(db, key)
 	if !ok || !of {

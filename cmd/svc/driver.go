@@ -86,6 +86,7 @@ func (c *cli) driverEdit() *cobra.Command {
 	cmd := &cobra.Command{Use: "edit SLUG EMAIL|ID", Short: "Change a driver",
 		Example: "  svc driver edit metro driver1@metro.example --status OFFLINE\n  svc driver edit metro " +
 			"driver1@metro.example --disable"}
-	return driverFlags(cmd).account(c, account[driver.Record]{kind: "driver", find: findDriver, change: driver.Change,
+	return driverFlags(cmd).account(c, account[driver.Record]{kind: "driver", find: findDriver,
+		change: driver.Store.Change,
 		fields: func(r *driver.Record) (*string, *string, *bool) { return &r.ID, &r.Email, &r.Disabled }})
 }

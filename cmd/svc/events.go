@@ -4,20 +4,27 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
+	"syscall"
 	"time"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
+	"svc/pkg/base/outbound"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/event"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/webhook"
+	"svc/pkg/local/folder"
 )
 
 // pollEvery is the pause of a command that waits for events.
@@ -27,11 +34,14 @@ const pollEvery = time.Second
 type feedQuery struct {
 	after, kind, resource string
 	limit                 int // events at most; 0 waits for more until Ctrl-C
+
+	// reopen finds the service again, after it has ended; nil while it runs.
+	reopen func(context.Context) (table.Tenant, error)
 }
 
 func (q *feedQuery) flags(cmd *cobra.Command, after string) {
 	cmd.Flags().StringVar(&q.after, "after", after, "where to begin: `earliest|latest`")
-	cmd.Flags().StringVar(&q.kind, "type", "", "only events of this `TYPE`")
+	cmd.Flags().StringVar(&q.kind, "type", "", "only events of this `TYPE`, or of these, separated by commas")
 	cmd.Flags().StringVar(&q.resource, "resource", "", "only events of the resource with this `id`")
 }
 
@@ -40,31 +50,61 @@ func (q *feedQuery) read(ctx context.Context, t table.Tenant, do func(event.Even
 	if err := oneOf("after", q.after, []string{"earliest", "latest"}); err != nil {
 		return err
 	}
-	if q.kind != "" && !event.Known(q.kind) {
-		return usagef("--type %s: expected a type of event, such as trip.completed", q.kind)
+	types, ok := event.ParseTypes(q.kind)
+	if !ok {
+		return usagef("--type %s: expected types of events, such as trip.completed, separated by commas", q.kind)
 	}
 	shards, err := tenant.ReadShards(ctx, t)
 	if err != nil {
 		return err
 	}
-	query := event.Query{Shards: shards, Type: q.kind, Resource: q.resource}
+	query := event.Query{Shards: shards, Types: types, Resource: q.resource}
 	if q.after == "latest" {
 		query.After, err = event.Newest(ctx, t)
 	} else {
 		query.After, err = event.Earliest(ctx, t, shards, time.Now())
 	}
-	for left := q.limit; err == nil; {
+	if err != nil {
+		return err
+	}
+	for {
+		err := q.pages(ctx, t, &query, do)
+		var failed doError
+		if ctx.Err() != nil {
+			return nil // Ctrl-C
+		}
+		if errors.As(err, &failed) {
+			return failed.error
+		}
+		if err == nil || q.reopen == nil || errors.Is(err, event.ErrExpired) {
+			return err
+		}
+		if t, err = q.await(ctx, err); err != nil {
+			return err
+		}
+		if err = restarted(ctx, t, &query); err != nil {
+			return err
+		}
+	}
+}
+
+// doError is an error of what a command does with an event.
+type doError struct{ error }
+
+// pages reads the feed from the query's position on, which it moves behind each page.
+func (q *feedQuery) pages(ctx context.Context, t table.Tenant, query *event.Query, do func(event.Event) error) error {
+	for left := q.limit; ; {
 		query.Limit = 200
 		if q.limit > 0 {
 			query.Limit = min(left, query.Limit)
 		}
-		var page event.Page
-		if page, err = event.Read(ctx, t, query, time.Now()); err != nil {
-			break
+		page, err := event.Read(ctx, t, *query, time.Now())
+		if err != nil {
+			return err
 		}
 		for _, e := range page.Events {
 			if err := do(e); err != nil {
-				return err
+				return doError{err}
 			}
 		}
 		query.After, left = page.After, left-len(page.Events)
@@ -79,8 +119,50 @@ func (q *feedQuery) read(ctx context.Context, t table.Tenant, do func(event.Even
 			}
 		}
 	}
+}
+
+// await waits until the service runs again, after a request to it has failed. It
+// returns the failure if the service runs and fails again and again.
+func (q *feedQuery) await(ctx context.Context, failed error) (table.Tenant, error) {
+	for tries := 0; ; tries++ {
+		t, err := q.reopen(ctx)
+		if err == nil {
+			if _, err = event.Newest(ctx, t); err == nil {
+				return t, nil
+			}
+		}
+		if ctx.Err() != nil {
+			return t, nil // Ctrl-C
+		}
+		if err != nil && !errors.Is(err, folder.ErrNotRunning) && tries >= mostTries {
+			return t, failed
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pollEvery):
+		}
+	}
+}
+
+// mostTries is how often a command asks a service that runs and fails.
+const mostTries = 60
+
+// restarted begins a feed from its start if its newest events are before the
+// position: svc dev --memory has begun anew.
+func restarted(ctx context.Context, t table.Tenant, query *event.Query) error {
 	if ctx.Err() != nil {
-		return nil // Ctrl-C
+		return nil
+	}
+	newest, err := event.Newest(ctx, t)
+	if err != nil {
+		return err
+	}
+	for shard, after := range query.After {
+		if shard >= len(newest) || newest[shard] < after {
+			query.After, err = event.Earliest(ctx, t, len(newest), time.Now())
+			query.Shards = len(newest)
+			break
+		}
 	}
 	return err
 }
@@ -94,13 +176,27 @@ func eventsCommand(c *cli) *cobra.Command {
 	q.flags(cmd, "earliest")
 	limit := cmd.Flags().Int("limit", 50, "events at most, without --follow")
 	follow := cmd.Flags().Bool("follow", false, "wait for further events")
-	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, _ []string) error {
+	cmd.RunE = c.in(func(ctx context.Context, p platform, t table.Tenant, args []string) error {
 		if q.limit = max(*limit, 1); *follow {
-			q.limit = 0
+			q.limit, q.reopen = 0, c.reopen(p, args[0])
 		}
 		return q.read(ctx, t, func(e event.Event) error { return c.eventLine(e, "") })
 	})
 	return cmd
+}
+
+// reopen returns the function that finds a tenant of a local service again, nil for a
+// table in AWS: the SDK's retries are enough there.
+func (c *cli) reopen(p platform, slug string) func(context.Context) (table.Tenant, error) {
+	if p.data == "" {
+		return nil
+	}
+	said := sync.OnceFunc(func() { fmt.Fprintln(c.err, "svc: the service does not respond; waiting for it") })
+	return func(ctx context.Context) (table.Tenant, error) {
+		said()
+		_, t, err := c.at(ctx, slug)
+		return t, err
+	}
 }
 
 // eventLine prints one event and what became of it.
@@ -119,14 +215,18 @@ func (c *cli) eventLine(e event.Event, result string) error {
 	if !c.wide { // the feed ends after 30 days, so a year says nothing
 		at = strings.TrimPrefix(minute(at), at[:len("2026-")])
 	}
-	line := fmt.Sprintf("%s  %-22s  %-30s  ", at, e.Type, e.Resource)
+	resource := e.Resource
+	if !c.wide { // of a posting in a rider's wallet, the wallet is left out
+		resource = resource[strings.LastIndexByte(resource, '/')+1:]
+	}
+	line := fmt.Sprintf("%s  %-22s  %-30s  ", at, e.Type, resource)
 	switch {
 	case c.wide:
 		status += "  " + result
 	case result != "":
 		status = result
 	default:
-		status = shorten(status, tableWidth-utf8.RuneCountInString(line))
+		status = shorten(status, max(1, tableWidth-utf8.RuneCountInString(line)))
 	}
 	_, err := fmt.Fprintln(c.out, strings.TrimRight(line+status, " "))
 	return err
@@ -137,23 +237,30 @@ func listenCommand(c *cli) *cobra.Command {
 		Short: "Send a tenant's events to a receiver on this machine",
 		Long: "Send a tenant's new events to a receiver until Ctrl-C, signed as a webhook endpoint signs. Each event is\n" +
 			"sent once. svc prints the event and the receiver's status. Without --secret it makes a secret and prints it\n" +
-			"first.",
+			"first. If svc dev ends, the command waits for it and goes on.",
 		Example: "  svc listen metro --forward-to http://127.0.0.1:3000/events\n" +
 			"  svc listen metro --forward-to http://127.0.0.1:3000 --type trip.completed"}
 	var q feedQuery
 	q.flags(cmd, "latest")
 	to := cmd.Flags().String("forward-to", "", "the receiver's `URL`; required")
 	secret := cmd.Flags().String("secret", "", "the `secret` that signs: whsec_ and 24 to 64 bytes in base64")
-	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, _ []string) error {
-		if u, err := url.Parse(*to); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return usagef("--forward-to %q: expected a URL such as http://127.0.0.1:3000/events", *to)
+	cmd.RunE = c.in(func(ctx context.Context, p platform, t table.Tenant, args []string) error {
+		u, err := url.Parse(*to)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" { // localhost:9310/ok has no scheme
+			u, err = url.Parse("http://" + *to)
 		}
+		if err != nil || u.Hostname() == "" || strings.Contains(*to, "://") && !strings.HasPrefix(*to, "http") {
+			return usagef("--forward-to %q: expected a URL such as http://127.0.0.1:3000/events, or localhost:3000/events", *to)
+		}
+		if message := outbound.CheckPort(u); message != "" {
+			return usagef("--forward-to %q: %s", *to, message)
+		}
+		*to, q.reopen = u.String(), c.reopen(p, args[0])
 		key := make([]byte, 32)
 		if *secret == "" {
 			_, _ = rand.Read(key) // never fails (crypto/rand)
 			fmt.Fprintf(c.err, "svc: signing with the secret %s\n", webhook.SecretText(key))
 		} else {
-			var err error
 			if key, err = webhook.ParseSecret(*secret); err != nil {
 				return usagef("--secret: %v", err)
 			}
@@ -178,8 +285,28 @@ func forward(ctx context.Context, to string, e event.Event, key []byte) string {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	res, err := client.Do(r)
 	if err != nil {
-		return printable(err.Error())
+		return printable(ofNetwork(err, r.URL.Host))
 	}
 	_ = res.Body.Close()
 	return res.Status
+}
+
+// ofNetwork returns in words for people why a host did not answer.
+func ofNetwork(err error, host string) string {
+	var dns *net.DNSError
+	var timeout net.Error
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &dns):
+		return "there is no host " + dns.Name
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return host + " did not answer in time"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "nothing listens at " + host
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return host + " does not speak TLS; expected an address with http://"
+	case errors.As(err, &certificate):
+		return "the certificate of " + host + " is not valid"
+	}
+	return "the connection to " + host + " failed before an answer"
 }

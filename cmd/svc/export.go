@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,11 +33,14 @@ func exportCommand(c *cli) *cobra.Command {
 			"  svc export customers --tenant metro --columns id,email --format ndjson"}
 	var slug, from, to, format, out string
 	var columns []string
+	var bom bool
 	cmd.Flags().StringVar(&slug, "tenant", "", "the tenant's `SLUG`; required")
 	cmd.Flags().StringVar(&from, "from", "", "start of the window, `time` or date")
 	cmd.Flags().StringVar(&to, "to", "", "end of the window, `time` or date; a date includes the day (default now)")
 	cmd.Flags().StringVar(&format, "format", "csv", "`csv|ndjson`")
 	cmd.Flags().StringSliceVar(&columns, "columns", nil, "`names` of the columns, separated by commas (default all)")
+	cmd.Flags().BoolVar(&bom, "bom", false, "begin a CSV file with a byte order mark, by which Excel knows that "+
+		"it is UTF-8")
 	cmd.Flags().StringVar(&out, "out", "", "the `file` to write; without it, standard output")
 	cmd.RunE = c.on(func(ctx context.Context, p platform, args []string) error {
 		if slug == "" {
@@ -57,8 +62,11 @@ func exportCommand(c *cli) *cobra.Command {
 			return err
 		}
 		job, err := export.New(args[0], format, columns, from, to, zone, time.Now())
+		if err == nil {
+			job, err = job.Marked(bom)
+		}
 		if f := fault.Of(err); err != nil && f.Kind == fault.KindInvalid {
-			return usagef("%s", strings.ReplaceAll(f.Message, "body.", ""))
+			return usagef("%s", plain(cmd, err))
 		}
 		if err != nil {
 			return err
@@ -96,16 +104,29 @@ func (c *cli) export(ctx context.Context, t table.Tenant, job export.Job, w io.W
 			return err
 		}
 		rows += int(next.Rows)
-		show.note(job.Kind, rows, 0)
+		show.showProgress(job.Kind, rows, 0)
 	}
 	return nil
 }
 
+// mayReplace returns an error if the path is that of a folder, or is in a folder that does
+// not exist.
+func mayReplace(path string) error {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return &fs.PathError{Op: "write", Path: path, Err: syscall.EISDIR}
+	}
+	_, err := os.Stat(filepath.Dir(path))
+	return err
+}
+
 // wholeFile writes a file as a whole or not at all. Only its owner can read it.
 func wholeFile(path string, write func(io.Writer) error) error {
+	if err := mayReplace(path); err != nil {
+		return err
+	}
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".svc-*")
 	if err != nil {
-		return err
+		return &fs.PathError{Op: "create", Path: path, Err: errors.Unwrap(err)}
 	}
 	if err = errors.Join(write(tmp), tmp.Close()); err == nil {
 		err = os.Rename(tmp.Name(), path)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc/pkg/local/testkit"
+	"svc/internal/test/testkit"
 )
 
 // TestExportToFile: svc export writes the file of the API, to a file as a whole or

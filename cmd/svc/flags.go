@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -62,9 +64,6 @@ func (e *edits[T]) set(name string, do func(*T)) {
 	})
 }
 
-// given sets the default that the help shows.
-func (e *edits[T]) given(name, value string) { e.cmd.Flags().Lookup(name).DefValue = value }
-
 // step adds a change that is made if the flag was set.
 func (e *edits[T]) step(name string, do func(*T) error) {
 	e.steps = append(e.steps, func(to *T) error {
@@ -85,6 +84,10 @@ func (e *edits[T]) apply(to *T) error {
 	return errors.Join(errs...)
 }
 
+// kindsOfFlags says what a flag of a type takes.
+var kindsOfFlags = map[string]string{"int": "a whole number", "int64": "a whole number", "bool": "true or false",
+	"duration": "a time such as 90s or 24h"}
+
 // flagFaults returns every fault of a command line's flags. It exists because
 // pflag returns only the first fault.
 func flagFaults(cmd *cobra.Command, args []string) error {
@@ -93,6 +96,7 @@ func flagFaults(cmd *cobra.Command, args []string) error {
 		if !strings.HasPrefix(args[i], "-") || args[i] == "-" {
 			continue
 		}
+		word := args[i]
 		err := cmd.Flags().Parse(args[i : i+1])
 		if err != nil && strings.HasPrefix(err.Error(), "flag needs an argument") && i+1 < len(args) {
 			err = cmd.Flags().Parse(args[i : i+2])
@@ -101,7 +105,19 @@ func flagFaults(cmd *cobra.Command, args []string) error {
 		if err == nil {
 			continue
 		}
-		said, _, _ := strings.Cut(err.Error(), ": strconv.") // a value that is not a number
+		said := err.Error()
+		if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+			if what, known := kindsOfFlags[invalid.GetFlag().Value.Type()]; known {
+				said = fmt.Sprintf("--%s %s: expected %s", invalid.GetFlag().Name, invalid.GetValue(), what)
+			}
+			if _, generated := invalid.GetFlag().Value.(*flagValue); generated {
+				said = fmt.Sprintf("--%s %s: %v", invalid.GetFlag().Name,
+					shorten(invalid.GetValue(), tableWidth/2), invalid.Unwrap())
+			}
+		}
+		if _, number := strconv.ParseFloat(word, 64); number == nil {
+			said = fmt.Sprintf("%s looks like a flag; write a negative number at the end, behind \"--\": -- %[1]s", word)
+		}
 		if name, unknown := strings.CutPrefix(said, "unknown flag: --"); unknown {
 			var names []string
 			cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })

@@ -2,17 +2,22 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/local/engine"
-	"svc/pkg/local/testkit"
 )
 
 // mayNot returns the program and first arguments that run a command without the
@@ -51,7 +56,7 @@ func TestReadOnlyFolder(t *testing.T) {
 			t.Errorf("svc %v: %v %s", args, err, out)
 		}
 		if text := string(out); strings.Count(text, "\n") != 1 || !strings.Contains(text, data) ||
-			!strings.Contains(text, "permission denied") {
+			!strings.Contains(text, "you may not read or write it") {
 			t.Errorf("svc %v: %s", args, text)
 		}
 	}
@@ -144,4 +149,51 @@ func TestFullFolder(t *testing.T) {
 		}
 	}
 	c.ok("verify")
+}
+
+// TestReadyWithoutDisk: /health/ready fails while the data folder takes no data.
+func TestReadyWithoutDisk(t *testing.T) {
+	data := demoFolder(t)
+	base, _, _ := devFor(t, data, isRunning)
+	awaitReady := func(status int, text string) {
+		t.Helper()
+		for deadline := time.Now().Add(testkit.Patience); ; time.Sleep(200 * time.Millisecond) { // results live a second
+			res, err := http.Get(base + "/health/ready")
+			testkit.Must(t, err)
+			body, err := io.ReadAll(res.Body)
+			testkit.Must(t, errors.Join(err, res.Body.Close()))
+			if res.StatusCode == status && strings.Contains(string(body), text) {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("/health/ready: %d %s, want %d %s", res.StatusCode, body, status, text)
+			}
+		}
+	}
+	awaitReady(http.StatusOK, `"ok"`)
+	testkit.Must(t, os.Mkdir(filepath.Join(data, "probe"), 0o700))
+	testkit.Must(t, os.WriteFile(filepath.Join(data, "probe", "file"), nil, 0o600)) // so that it cannot be removed
+	awaitReady(http.StatusServiceUnavailable, `"failed":"disk"`)
+	testkit.Must(t, os.RemoveAll(filepath.Join(data, "probe")))
+	awaitReady(http.StatusOK, `"ok"`)
+}
+
+// TestHangUp: svc dev ends cleanly when its terminal is closed.
+func TestHangUp(t *testing.T) {
+	// A program that nohup started ignores the signal, and so would the programs that it starts.
+	heard := make(chan os.Signal, 1)
+	signal.Notify(heard, syscall.SIGHUP)
+	defer signal.Stop(heard)
+	p := startDev(t, detachedProgram(t), demoFolder(t), "")
+	p.await(t)
+	testkit.Must(t, p.cmd.Process.Signal(syscall.SIGHUP))
+	select {
+	case <-p.ended:
+	case <-time.After(5 * time.Minute):
+		_ = p.cmd.Process.Kill()
+		t.Fatal("svc dev goes on")
+	}
+	if code := p.cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("exit code %d: %s", code, p.errs.text())
+	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,13 +9,18 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"svc/pkg/access/authz"
+	"svc/pkg/background/jobs"
 	"svc/pkg/background/projection"
 	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
 	"svc/pkg/base/phone/plans"
+	"svc/pkg/base/timestamp"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/imports"
@@ -31,7 +37,9 @@ func importCommand(c *cli) *cobra.Command {
 			"faults the import stops. The same file again changes nothing, so an interrupted import goes on.\n" +
 			"With --json, the last line of the output is {\"created\", \"updated\", \"unchanged\", \"failed\"}.",
 		Example: "  svc import people.csv --tenant metro --kind customers --dry-run\n" +
-			"  svc import fahrer.csv --tenant metro --kind drivers --encoding latin1 \\\n    --failed mend.csv"}
+			"  svc import fahrer.csv --tenant metro --kind drivers --encoding latin1 \\\n    --failed mend.csv\n" +
+			"  svc import rides.csv --tenant metro --kind trips \\\n    --map 'originAddress={Street}, {City}' " +
+			"--map 'email:=street@metro.example'"}
 	var slug, failed string
 	var o imports.Options
 	var dry bool
@@ -41,25 +49,21 @@ func importCommand(c *cli) *cobra.Command {
 	cmd.Flags().StringVar(&o.Key, "key", "email", "how a person is found, `email|phone|externalId`")
 	cmd.Flags().StringVar(&o.Encoding, "encoding", "utf-8", "`utf-8|latin1`")
 	cmd.Flags().StringVar(&o.Decimal, "decimal", "point", "`point|comma`")
+	cmd.Flags().StringVar(&o.Dates, "dates", "iso", "order of the numbers in dates, `iso|dmy|mdy`")
+	cmd.Flags().StringArrayVar(&o.Map, "map", nil, "what a column is made from: `COLUMN=HEADING`, text with {HEADING}, "+
+		"or COLUMN:=TEXT; may be repeated")
 	cmd.Flags().StringVar(&failed, "failed", "", "a `file` to write, with the header and the failed rows")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "count what would be done, and change nothing")
 	cmd.RunE = c.on(func(ctx context.Context, p platform, args []string) error {
 		if slug == "" {
 			return usagef("--tenant is missing")
 		}
-		for _, f := range []struct {
-			name, value string
-			known       []string
-		}{{"kind", o.Kind, imports.Kinds()}, {"format", o.Format, []string{"csv", "ndjson"}},
-			{"key", o.Key, []string{"email", "phone", "externalId"}}, {"encoding", o.Encoding, []string{"utf-8", "latin1"}},
-			{"decimal", o.Decimal, []string{"point", "comma"}}} {
-			if err := oneOf(f.name, f.value, f.known); err != nil {
-				return err
-			}
+		if err := cmp.Or(knownOptions(o), mayReplace(failed)); err != nil {
+			return err // before the import, and not after it
 		}
 		job, err := imports.New(o, time.Now())
 		if f := fault.Of(err); err != nil && f.Kind == fault.KindInvalid {
-			return usagef("%s", f.Message)
+			return usagef("%s", plain(cmd, err))
 		}
 		_, t, err := p.tenant(ctx, slug)
 		if err != nil {
@@ -77,10 +81,73 @@ func importCommand(c *cli) *cobra.Command {
 				return err
 			}
 		}
-		run := importing{cli: c, db: p.db, target: g, job: imports.Record{Import: job}, file: args[0], failed: failed}
-		return run.run(ctx)
+		job.ID = ids.New(ids.Import, time.Now())
+		return (&importing{cli: c, db: p.db, target: g, job: imports.Record{Import: job, Version: 1},
+			slug: slug, file: args[0], failed: failed}).run(ctx)
 	})
+	cmd.AddCommand(c.undoImport())
 	return cmd
+}
+
+// knownOptions returns the fault of a flag that has none of its words.
+func knownOptions(o imports.Options) error {
+	for _, f := range []struct {
+		name, value string
+		known       []string
+	}{{"kind", o.Kind, imports.Kinds()}, {"format", o.Format, []string{"csv", "ndjson"}},
+		{"key", o.Key, []string{"email", "phone", "externalId"}}, {"encoding", o.Encoding, []string{"utf-8", "latin1"}},
+		{"decimal", o.Decimal, []string{"point", "comma"}}, {"dates", o.Dates, []string{"iso", "dmy", "mdy"}}} {
+		if err := oneOf(f.name, f.value, f.known); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *cli) undoImport() *cobra.Command {
+	cmd := &cobra.Command{Use: "undo JOB", Short: "Remove every ride that an import of trips made",
+		Long: "Remove every ride that an import of trips made, as POST /api/v1/imports/{id}/undo does: within 7 days, and\n" +
+			"only while nothing else has changed one of the rides. Otherwise all of them stay. Reports of past months\n" +
+			"change. The command may be repeated. The audit log names you. An import of people or addresses cannot be\n" +
+			"undone: import the right values, or erase a person by a privacy request.",
+		Example: "  svc import undo imp_01JT7M4C6Q8V2N5X9B3D1F7H0K --tenant metro --yes"}
+	return c.inTenant(cmd, func(ctx context.Context, p platform, t table.Tenant, args []string) error {
+		if !c.yes {
+			return usagef("this removes every ride that the import made; confirm with --yes")
+		}
+		runner := jobs.Runner{DB: p.db, Now: time.Now}
+		var r imports.Record
+		err := table.Retry(ctx, func(ctx context.Context) error {
+			var err error
+			if r, err = imports.Kind.Get(ctx, t.Get, imports.Key(t, args[0])); err != nil {
+				return err
+			}
+			begun, err := r.BeginUndo(authz.Standing{}, time.Now())
+			if err != nil || !begun {
+				return err
+			}
+			tx := t.Write()
+			r.Undoes(tx, t, p.jobs(), by())
+			r.Version++
+			return tx.Commit(ctx)
+		})
+		if err != nil {
+			return missing(err, "import", args[0])
+		}
+		for r.Undo.Status == imports.Undoing {
+			if _, err := runner.Undo(ctx, t, &r); err != nil {
+				return err
+			}
+			// The service's own runner may be at it too.
+			if r, err = imports.Kind.Get(ctx, t.Get, imports.Key(t, args[0])); err != nil {
+				return err
+			}
+		}
+		if r.Undo.Reason != nil {
+			return errors.New(*r.Undo.Reason)
+		}
+		return c.done(r.Import, "%s rides removed, %s kept.", thousands(r.Undo.Removed), thousands(r.Undo.Kept))
+	})
 }
 
 func importTarget(ctx context.Context, t table.Tenant) (imports.Target, error) {
@@ -99,6 +166,7 @@ type importing struct {
 	db           *table.DB
 	target       imports.Target
 	job          imports.Record
+	slug         string
 	file, failed string
 	bad          []badRow
 }
@@ -151,6 +219,9 @@ func (i *importing) run(ctx context.Context) error {
 	if i.job.Failed < imports.MaxFaults {
 		err = i.job.Run(ctx, i.target, i.open, skip, func(ctx context.Context, tx *table.Tx, s imports.Step) (bool, error) {
 			if i.job.Mode == "run" {
+				if it, ok := i.job.MadeItem(i.target.Tenant, s); ok {
+					tx.Put(it)
+				}
 				if err := tx.Commit(ctx); err != nil {
 					return false, err
 				}
@@ -163,12 +234,27 @@ func (i *importing) run(ctx context.Context) error {
 				}
 				i.bad = append(i.bad, badRow{row, f})
 			}
-			show.note(i.job.Kind, i.job.Place.Row, i.job.Rows)
+			show.showProgress(i.job.Kind, i.job.Place.Row, i.job.Rows)
 			return i.job.Failed < imports.MaxFaults, nil
 		})
 	}
 	show.end()
-	return errors.Join(err, i.report())
+	return errors.Join(err, i.keep(ctx), i.report())
+}
+
+// keep stores the job of an import of trips that made some, so that it can be undone.
+func (i *importing) keep(ctx context.Context) error {
+	if i.job.Kind != "trips" || i.job.Mode != "run" || i.job.Created == 0 {
+		return nil
+	}
+	i.job.Status, i.job.UpdatedAt = imports.Done, timestamp.Format(time.Now())
+	tx := i.target.Tenant.Write()
+	tx.Create(imports.Kind.Item(i.target.Tenant, "", i.job))
+	if err := tx.Commit(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintf(i.err, "To undo it within 7 days: svc import undo %s --tenant %s --yes\n", i.job.ID, i.slug)
+	return nil
 }
 
 // report prints the counts and the faults, and writes the failed rows.
@@ -182,6 +268,9 @@ func (i *importing) report() error {
 			return err
 		}
 	}
+	if headings := i.job.Shape.Ignored; len(headings) > 0 {
+		fmt.Fprintf(i.err, "ignored headings: %s\n", printable(strings.Join(headings, ", ")))
+	}
 	n := i.job.Counts
 	if i.json {
 		line, err := json.Marshal(n)
@@ -190,6 +279,9 @@ func (i *importing) report() error {
 		}
 		fmt.Fprintf(i.out, "%s\n", line)
 	} else {
+		if i.job.Mode != "run" {
+			fmt.Fprint(i.out, "Dry run, nothing is changed: ")
+		}
 		fmt.Fprintf(i.out, "%s created, %s updated, %s unchanged, %s failed\n", thousands(n.Created), thousands(n.Updated),
 			thousands(n.Unchanged), thousands(n.Failed))
 	}
@@ -197,7 +289,7 @@ func (i *importing) report() error {
 	case n.Failed >= imports.MaxFaults:
 		return errors.New("the import stopped at 1,000 faults; mend the rows and import the file again")
 	case n.Failed > 0:
-		return fmt.Errorf("%s rows have faults; mend them and import them again", thousands(n.Failed))
+		return fmt.Errorf("rows with faults: %s; mend them and import them again", thousands(n.Failed))
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func initCommand(c *cli) *cobra.Command {
 		if _, err := p.address(); err != nil { // a link needs the address; fail before anything is created
 			return err
 		}
-		if err := b.ask(c.err, os.Stdin); err != nil {
+		if err := b.askForMissing(c.err, os.Stdin); err != nil {
 			return err
 		}
 		return c.runAll(ctx, cmd.Root(), b.commands())
@@ -62,11 +62,11 @@ func initCommand(c *cli) *cobra.Command {
 func (c *cli) runAll(ctx context.Context, root *cobra.Command, commands [][]string) error {
 	c.yes = true
 	for i, args := range commands {
-		fmt.Fprintf(c.err, "$ svc %s\n", shown(args))
+		fmt.Fprintf(c.err, "$ svc %s\n", withoutPassword(args))
 		if c.execute(ctx, root, args) != 0 {
 			fmt.Fprintln(c.err, "These commands are left. Run them on the same service, with the password in place of …:")
 			for _, one := range commands[i:] {
-				fmt.Fprintf(c.err, "  svc %s\n", shown(one))
+				fmt.Fprintf(c.err, "  svc %s\n", withoutPassword(one))
 			}
 			return errors.New("stopped, because a command failed; what the earlier commands created stays; correct the " +
 				"cause, then run the commands that are left")
@@ -75,8 +75,8 @@ func (c *cli) runAll(ctx context.Context, root *cobra.Command, commands [][]stri
 	return nil
 }
 
-// ask asks for each value that no flag set, except the password, until it is valid.
-func (b *firstPeople) ask(out io.Writer, in io.Reader) error {
+// askForMissing asks for each value that no flag set, except the password, until it is valid.
+func (b *firstPeople) askForMissing(out io.Writer, in io.Reader) error {
 	lines := bufio.NewScanner(in)
 	for _, q := range []struct {
 		question, usual string
@@ -141,8 +141,8 @@ func (b *firstPeople) commands() [][]string {
 	}
 }
 
-// shown formats a command line for output, without the password.
-func shown(args []string) string {
+// withoutPassword formats a command line for output, without the password.
+func withoutPassword(args []string) string {
 	var out []string
 	for i, arg := range args {
 		switch {

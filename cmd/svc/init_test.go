@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc/pkg/local/testkit"
+	"svc/internal/test/testkit"
 )
 
 // TestFirstDeploymentPage: the last parts of docs/operations/first-deployment.md
@@ -34,7 +34,7 @@ func TestFirstDeploymentPage(t *testing.T) {
 func TestInitAsks(t *testing.T) {
 	b, out := firstPeople{name: "Acme Rides", password: "secret-of-rita"}, &bytes.Buffer{}
 	answers := "acme\n\n\nana@acme.example\n rita@acme.example \nduarte@acme.example\n"
-	if err := b.ask(out, strings.NewReader(answers)); err != nil {
+	if err := b.askForMissing(out, strings.NewReader(answers)); err != nil {
 		t.Fatal(err)
 	}
 	want := firstPeople{tenant: "acme", name: "Acme Rides", currency: "EUR", timezone: "Europe/Lisbon",
@@ -47,13 +47,13 @@ func TestInitAsks(t *testing.T) {
 	}
 	var lines []string
 	for _, args := range b.commands() {
-		lines = append(lines, shown(args))
+		lines = append(lines, withoutPassword(args))
 	}
 	all := strings.Join(lines, "\n")
 	if strings.Contains(all, b.password) || !strings.Contains(all, "--name 'Acme Rides'") {
 		t.Errorf("it shows\n%s", all)
 	}
-	if err := (&firstPeople{}).ask(out, strings.NewReader("acme\n")); err == nil {
+	if err := (&firstPeople{}).askForMissing(out, strings.NewReader("acme\n")); err == nil {
 		t.Error("it continues without answers")
 	}
 }
@@ -63,7 +63,7 @@ func TestInitChecksAnswers(t *testing.T) {
 	b, out := firstPeople{}, &bytes.Buffer{}
 	answers := "B_y\nbay\nBay Rides\nusd\nUSD\nMars/Olympus\n\nnobody\nana@bay.example\nrita@\nrita@bay.example\n" +
 		"dan@bay.example\n"
-	if err := b.ask(out, strings.NewReader(answers)); err != nil {
+	if err := b.askForMissing(out, strings.NewReader(answers)); err != nil {
 		t.Fatal(err)
 	}
 	if want := (firstPeople{tenant: "bay", name: "Bay Rides", currency: "USD", timezone: "Europe/Lisbon",
@@ -75,7 +75,7 @@ func TestInitChecksAnswers(t *testing.T) {
 			t.Errorf("it does not say %q: %s", why, out)
 		}
 	}
-	if err := (&firstPeople{}).ask(out, strings.NewReader("B_y\n")); err == nil {
+	if err := (&firstPeople{}).askForMissing(out, strings.NewReader("B_y\n")); err == nil {
 		t.Error("it takes a wrong answer when no other comes")
 	}
 }

@@ -96,12 +96,12 @@ func (p platform) changeKeys(ctx context.Context, keys *signing.Keys, what, kid 
 	if err != nil {
 		return err
 	}
-	return p.note(ctx, tenants, what, kid, before, after)
+	return p.appendToAudit(ctx, tenants, what, kid, before, after)
 }
 
 func (c *cli) keysRevoke() *cobra.Command {
 	return &cobra.Command{Use: "revoke KID", Short: "Revoke a signing key and every token that it signed",
-		Long: "Revoke a signing key. Within five minutes, every function rejects the access tokens that the key signed.\n" +
+		Long: "Revoke a signing key. Within a minute, every function rejects the access tokens that the key signed.\n" +
 			"If it was the key that signs, another one signs from now on: the key before it if that is still listed as\n" +
 			"verifying, else the waiting key, else a new one.",
 		Example: "  svc keys revoke key_01JT7M4C6Q8V2N5X9B3D1F7H0K",

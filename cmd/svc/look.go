@@ -1,9 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -21,7 +21,7 @@ func (c *cli) tenantBrand() *cobra.Command {
 		Example: "  svc tenant brand metro\n  svc tenant brand metro primaryColor=#0B5FFF logoUrl=",
 		RunE: c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
 			if len(args) == 1 {
-				b, err := branding.Read(ctx, t)
+				b, err := branding.Kind.Get(ctx, t.Get, branding.Key(t))
 				if err != nil {
 					return err
 				}
@@ -50,7 +50,7 @@ func (c *cli) tenantSettings() *cobra.Command {
 			"routing for fares, and dispatches as dispatch.mode says. The reference of GET /api/v1/settings says of each\n" +
 			"setting what it does.",
 		Example: "  svc tenant settings metro\n  svc tenant settings metro pricing.cancellationFee=4.5 payments.cash=false",
-		RunE: c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
+		RunE: c.in(func(ctx context.Context, p platform, t table.Tenant, args []string) error {
 			if len(args) == 1 {
 				d, err := settings.Read(ctx, t)
 				if err != nil {
@@ -62,18 +62,19 @@ func (c *cli) tenantSettings() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			d, err := settings.Set(ctx, t, by(), func(d *settings.Document) error {
-				for _, name := range slices.Sorted(maps.Keys(values)) {
-					if err := put(d, name, values[name]); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
+			change, err := settingsOf(values)
 			if err != nil {
 				return err
 			}
-			return c.done(d, "Changed the settings of %s.", args[0])
+			answer, err := p.ask(ctx, t, "svc_update_settings", change)
+			var now struct{ Settings json.RawMessage }
+			if err == nil {
+				err = json.Unmarshal(answer, &now)
+			}
+			if err != nil {
+				return err
+			}
+			return c.done(now.Settings, "Changed the settings of %s.", args[0])
 		})}
 }
 
@@ -90,86 +91,45 @@ func pairs(args []string) (map[string]string, error) {
 	return out, nil
 }
 
-// put sets the member at a dotted path of a document to a JSON value. A value that is no
-// JSON is a text, as in dispatch.mode=open.
-func put(document any, path, value string) error {
-	names, err := settingNames(document)
+// settingsOf returns the body that sets the settings with dotted names.
+func settingsOf(values map[string]string) (map[string]any, error) {
+	op, err := operationOf("svc_update_settings")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := known("setting", path, names); err != nil {
-		return err
-	}
-	text := value
-	if !json.Valid([]byte(value)) {
-		quoted, err := json.Marshal(value)
-		if err != nil {
-			return err
+	var names []string
+	for _, f := range op.fields {
+		if strings.Contains(f.name, ".") {
+			names = append(names, f.name)
 		}
-		text = string(quoted)
 	}
-	for _, name := range slices.Backward(strings.Split(path, ".")) {
-		key, err := json.Marshal(name)
-		if err != nil {
-			return err
+	body, errs := map[string]any{}, []error{}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if err := known("setting", name, names); err != nil {
+			return nil, err
 		}
-		text = "{" + string(key) + ":" + text + "}"
+		g := &flagValue{field: *op.field(name)}
+		value, err := g.parse(values[name], g.schema)
+		if err != nil {
+			errs = append(errs, usagef("%s=%s: %v", name, values[name], err))
+			continue
+		}
+		nest(body, strings.Split(name, "."), value)
 	}
-	dec := json.NewDecoder(bytes.NewReader([]byte(text)))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(document); err != nil {
-		return usagef("%s=%s: the value has the wrong type; svc tenant settings SLUG shows values of the right types",
-			path, value)
-	}
-	return nil
-}
-
-// settingNames returns the dotted names of a document's members.
-func settingNames(document any) ([]string, error) {
-	t, err := flat(document)
-	names := make([]string, len(t.rows))
-	for i, row := range t.rows {
-		names[i] = row[0]
-	}
-	return names, err
+	return body, errors.Join(errs...)
 }
 
 // showDocument prints a document. The table for people has one line for each
 // dotted JSON name.
 func (c *cli) showDocument(document any) error {
-	t, err := flat(document)
+	text, err := json.Marshal(document)
 	if err != nil {
 		return err
 	}
-	return c.show(document, t)
-}
-
-// flat returns a document as a table of dotted names and values.
-func flat(document any) (t cols, err error) {
-	text, err := json.Marshal(document)
-	if err != nil {
-		return t, err
+	rows, shown := map[string]json.RawMessage{}, cols{fit: true}
+	scalars(text, "", rows, map[string][]json.RawMessage{})
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		shown.add(name, cellOfJSON(rows[name]))
 	}
-	var tree map[string]any
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.UseNumber()
-	if err := dec.Decode(&tree); err != nil {
-		return t, err
-	}
-	t.fit = true
-	flatten(&t, "", tree)
-	return t, nil
-}
-
-func flatten(t *cols, prefix string, tree map[string]any) {
-	for _, name := range slices.Sorted(maps.Keys(tree)) {
-		switch value := tree[name].(type) {
-		case map[string]any:
-			flatten(t, prefix+name+".", value)
-		case nil:
-			t.add(prefix+name, "")
-		default:
-			t.add(prefix+name, value)
-		}
-	}
+	return c.show(document, shown)
 }

@@ -6,15 +6,23 @@ import (
 	"os/signal"
 	"syscall"
 	_ "time/tzdata" // for systems without the zones
+
+	"svc/pkg/local/folder"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it, so that the process outlives its terminal
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	go func() { // a second Ctrl-C exits at once
 		<-ctx.Done()
 		stop()
 	}()
-	code := newCLI(os.Stdout, os.Stderr).run(ctx, os.Args[1:])
+	c := newCLI(os.Stdout, os.Stderr)
+	c.registry = folder.Registry()
+	code := c.run(ctx, os.Args[1:])
 	stop()
 	os.Exit(code)
 }

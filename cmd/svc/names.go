@@ -78,11 +78,7 @@ func (n names) anybody(ctx context.Context, id string) string {
 // business returns the name of a business.
 func (n names) business(ctx context.Context, id string) string {
 	return n.once(id, func() (string, error) {
-		it, err := n.t.Get(ctx, delivery.BusinessKey(n.t, id))
-		if err != nil {
-			return "", err
-		}
-		one, err := delivery.BusinessFromItem(it)
+		one, err := delivery.BusinessKind.Get(ctx, n.t.Get, delivery.BusinessKey(n.t, id))
 		return one.Name, err
 	})
 }

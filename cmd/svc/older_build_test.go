@@ -20,11 +20,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"svc"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/signing"
 	"svc/pkg/app"
 	"svc/pkg/edge/gateway/emulator"
 	"svc/pkg/local/schema"
-	"svc/pkg/local/testkit"
 )
 
 // older is what the build 0f76159 stored and answered. That build ran with the
@@ -195,8 +195,15 @@ func TestOlderBuild(t *testing.T) {
 		}
 	}
 	answers(true)
+	b.reports("before a rebuild")
+	if out := b.ok("status"); !strings.Contains(out, "older rides of harbor") {
+		t.Errorf("status: %s", out)
+	}
 	b.ok("rebuild") // it counts completed trips by the time of their completion
 	answers(false)
+	if out := b.ok("status"); !strings.Contains(out, "by time of completion") {
+		t.Errorf("status after the rebuild: %s", out)
+	}
 
 	status, answer := b.send(http.MethodGet, "/oauth/register/"+b.Client.ID, "Bearer "+b.Client.Token, "", "", "")
 	if status != http.StatusOK {
@@ -224,6 +231,29 @@ func TestOlderBuild(t *testing.T) {
 		t.Errorf("verify: %s", got)
 	}
 	b.lists()
+}
+
+// reports compares the reports of windows with what the older build answered.
+func (b *olderBuild) reports(when string) {
+	b.Helper()
+	n := 0
+	for _, c := range b.Calls {
+		if !strings.Contains(c.Path, "/reports/summary") {
+			continue
+		}
+		n++
+		status, answer := b.send(c.Method, c.Path, "Bearer "+c.Token, "", "", "")
+		then, _ := c.Answer.(map[string]any)
+		now, _ := answer.(map[string]any)
+		for _, member := range []string{"completedTrips", "revenue"} {
+			if status != http.StatusOK || then[member] != now[member] {
+				b.Errorf("%s, %s: %d, %s is %v, then %v", c.Path, when, status, member, then[member], now[member])
+			}
+		}
+	}
+	if n == 0 {
+		b.Error("the older build answered no report")
+	}
 }
 
 // lists checks that each command reads the items of its kind.

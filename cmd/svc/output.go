@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"text/tabwriter"
 	"time"
 	"unicode"
@@ -37,12 +40,15 @@ func (t *cols) add(cells ...any) {
 
 // cellOf formats one value for people: "-" for a missing or empty value.
 func cellOf(value any) string {
-	switch v := value.(type) {
-	case *string:
-		if v == nil {
+	if v := reflect.ValueOf(value); v.Kind() == reflect.Pointer {
+		if v.IsNil() {
 			return "-"
 		}
-		value = *v
+		value = v.Elem().Interface()
+	}
+	switch v := value.(type) {
+	case nil:
+		return "-"
 	case bool:
 		return map[bool]string{true: "yes", false: "no"}[v]
 	case []string:
@@ -128,7 +134,8 @@ func plain(cmd *cobra.Command, err error) error {
 	if errors.As(err, &f) && len(f.Details) > 0 {
 		var lines []error
 		for _, d := range f.Details {
-			lines = append(lines, errors.New(flagOf(cmd, strings.TrimPrefix(d.Field, "body."))+": "+d.Message))
+			field := strings.TrimPrefix(strings.TrimPrefix(d.Field, "path."), "body.")
+			lines = append(lines, errors.New(flagOf(cmd, field)+": "+d.Message))
 		}
 		return errors.Join(lines...)
 	}
@@ -138,9 +145,42 @@ func plain(cmd *cobra.Command, err error) error {
 	return err
 }
 
-// flagOf returns the command's flag for a field of a record, or else the field:
-// --first-name for firstName, --base for baseFare.
+// ofFile replaces what the system says of a file in an error by words for people.
+func ofFile(err error) error {
+	var of *fs.PathError
+	var moved *os.LinkError
+	switch {
+	case errors.As(err, &moved):
+		of = &fs.PathError{Op: moved.Op + " " + moved.Old, Path: moved.New, Err: moved.Err}
+	case !errors.As(err, &of):
+		return err
+	}
+	said := of.Err.Error()
+	switch {
+	case errors.Is(of, fs.ErrNotExist):
+		said = "there is no such file or folder"
+	case errors.Is(of, fs.ErrExist):
+		said = "it exists already"
+	case errors.Is(of, fs.ErrPermission):
+		said = "you may not read or write it"
+	case errors.Is(of, syscall.EISDIR):
+		said = "it is a folder; expected a file"
+	case errors.Is(of, syscall.ENOTDIR):
+		said = "it is a file, or is inside of one; expected a folder"
+	case errors.Is(of, syscall.ENOSPC):
+		said = "the disk is full"
+	}
+	return errors.New(strings.Replace(err.Error(), of.Error(), of.Path+": "+said, 1))
+}
+
+// flagOf returns the command's flag for a field of a record, or its argument for a part
+// of a path, or else the field: --first-name for firstName, --base for baseFare, --fare for
+// finalFare, --type for types, MONTH for path.month. A command says by its annotations which
+// flags have other names.
 func flagOf(cmd *cobra.Command, field string) string {
+	if flag := cmd.Annotations[field]; flag != "" {
+		return "--" + flag
+	}
 	var name strings.Builder
 	for _, r := range field {
 		if unicode.IsUpper(r) {
@@ -149,13 +189,18 @@ func flagOf(cmd *cobra.Command, field string) string {
 		name.WriteRune(unicode.ToLower(r))
 	}
 	for flag, ok := name.String(), true; ok; {
-		if cmd.Flags().Lookup(flag) != nil {
-			return "--" + flag
+		for _, one := range []string{flag, strings.TrimSuffix(flag, "s")} {
+			if cmd.Flags().Lookup(one) != nil {
+				return "--" + one
+			}
 		}
 		end := strings.LastIndexByte(flag, '-')
 		if ok = end > 0; ok {
 			flag = flag[:end]
 		}
+	}
+	if _, flag, ok := strings.Cut(name.String(), "-"); ok && cmd.Flags().Lookup(flag) != nil {
+		return "--" + flag
 	}
 	return field
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"regexp"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc"
-	"svc/pkg/local/testkit"
+	"svc/internal/test/testkit"
+	"svc/pkg/edge/api"
 )
 
 // hostile is a name that would move a terminal's cursor, or turn text around.
@@ -91,6 +93,30 @@ func TestSpan(t *testing.T) {
 		89*time.Second + 400*time.Millisecond: "89 seconds", time.Second: "1 second"} {
 		if got := span(d); got != want {
 			t.Errorf("%v: %q, want %q", d, got, want)
+		}
+	}
+}
+
+// TestVersionNamesCommit: the version names the commit, also where Go recorded none.
+func TestVersionNamesCommit(t *testing.T) {
+	recorded := &debug.BuildInfo{GoVersion: "go1.26", Main: debug.Module{Version: "(devel)"},
+		Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef"},
+			{Key: "vcs.time", Value: "2026-01-02T03:04:05Z"},
+			{Key: "vcs.modified", Value: "true"}}}
+	plain := &debug.BuildInfo{GoVersion: "go1.26", Main: debug.Module{Version: "(devel)"}}
+	tagged := &debug.BuildInfo{GoVersion: "go1.26", Main: debug.Module{Version: "v1.2.0"}}
+	for _, tt := range []struct {
+		info        *debug.BuildInfo
+		stamp, want string
+	}{
+		{recorded, "fedcba987654", ", commit 0123456789ab of 2026-01-02T03:04:05Z, changed since, go1.26"},
+		{plain, "fedcba987654", ", commit fedcba987654, go1.26"},
+		{plain, "fedcba987654-changed", ", commit fedcba987654, changed since, go1.26"},
+		{plain, "", ", commit unknown, go1.26"},
+		{tagged, "", ", build v1.2.0, commit unknown, go1.26"},
+	} {
+		if got := describe(tt.info, tt.stamp); got != api.Version+tt.want {
+			t.Errorf("%q: %s", tt.stamp, got)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc/pkg/data/table"
+	accounts "svc/pkg/domain/account"
 	"svc/pkg/domain/payment"
 )
 
@@ -41,6 +42,9 @@ func (c *cli) paymentAdd() *cobra.Command {
 	e := paymentFlags(cmd)
 	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
 		rider, err := findRider(ctx, t, args[1])
+		if err == nil && rider.ErasedAt != nil {
+			err = accounts.ErrErased
+		}
 		if err != nil {
 			return err
 		}

@@ -52,7 +52,7 @@ func (c *cli) personLink() *cobra.Command {
 		if err != nil {
 			return missing(err, "enabled account", args[0])
 		}
-		if err := p.note(ctx, tenants, "person.link", who, nil, nil); err != nil {
+		if err := p.appendToAudit(ctx, tenants, "person.link", who, nil, nil); err != nil {
 			return err
 		}
 		return c.done(map[string]string{"link": link}, "%s", link)

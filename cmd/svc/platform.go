@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/user"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -31,6 +32,7 @@ import (
 type platform struct {
 	db      *table.DB
 	baseURL string // "" if unknown
+	local   string // address at which this machine reaches a local service, "" for a table
 	data    string // data folder of a local service, "" for a table
 	table   string // name of the table
 	env     config.Config
@@ -43,12 +45,35 @@ func (c *cli) platform(ctx context.Context) (platform, error) {
 		db, err := table.Open(ctx, table.Options{Table: to.table, Endpoint: to.endpoint, Load: awsConfig})
 		return platform{db: db, baseURL: c.env.BaseURL, table: to.table, env: c.env}, err
 	}
-	running, err := folder.Find(ctx, c.data)
+	running, err := c.find(ctx)
 	if err != nil {
 		return platform{}, err
 	}
 	db, err := table.Open(ctx, table.Options{Table: running.Table, Endpoint: running.Endpoint})
-	return platform{db, running.BaseURL, running.Data, running.Table, c.env}, err
+	return platform{db, running.BaseURL, running.Reach(), running.Data, running.Table, c.env}, err
+}
+
+// find finds the service on the data folder. If none runs on the default one, it finds
+// the only other service of this user, says which, and makes its data folder c.data.
+func (c *cli) find(ctx context.Context) (folder.Running, error) {
+	running, err := folder.Find(ctx, c.data)
+	if !errors.Is(err, folder.ErrNotRunning) || c.dataGiven || c.data != folder.Default {
+		return running, err
+	}
+	switch others := folder.Registered(ctx, c.registry); len(others) {
+	case 0:
+		return running, err
+	case 1:
+		running, c.data = others[0], others[0].Data
+		fmt.Fprintf(c.err, "svc: using the service on %s\n", printable(c.data))
+		return running, nil
+	default:
+		var names []string
+		for _, other := range others {
+			names = append(names, "--data "+other.Data)
+		}
+		return running, usagef("several services run; choose one: %s", strings.Join(names, ", "))
+	}
 }
 
 // awsConfig finds credentials and region as other AWS tools do.
@@ -144,12 +169,12 @@ func (p platform) operator(ctx context.Context, name string) (person.Person, err
 }
 
 func findDriver(ctx context.Context, t table.Tenant, name string) (driver.Record, error) {
-	one, err := driver.Find(ctx, t, name)
+	one, err := driver.Store.Find(ctx, t, name)
 	return one, missing(err, "driver", name)
 }
 
 func findRider(ctx context.Context, t table.Tenant, name string) (customer.Record, error) {
-	one, err := customer.Find(ctx, t, name)
+	one, err := customer.Store.Find(ctx, t, name)
 	return one, missing(err, "rider", name)
 }
 

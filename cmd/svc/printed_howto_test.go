@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"svc/internal/test/testkit"
+	"svc/pkg/domain/imports"
 	"svc/pkg/domain/trip"
-	"svc/pkg/local/testkit"
 )
 
 // TestPrintedHowTo runs the recipes of docs/how-to.md as printed, on the company that the first one makes.
@@ -35,10 +36,10 @@ func TestPrintedHowTo(t *testing.T) {
 		}
 	}
 	says(c.bash(recipe("Add the first tenant")), "bay", "boss@bay.example", "/oauth/password?", "Car")
-	c.ok("rider", "add", "bay", "rider1@bay.example", "--first", "Rita")
 	drivers := map[string]string{} // their ids
-	for _, name := range []string{"driver1", "driver2"} {
-		drivers[name] = read[struct{ ID string }](c.world, "driver", "add", "bay", name+"@bay.example", "--first", name).ID
+	for _, one := range read[[]struct{ ID, Email string }](c.world, "driver", "list", "bay") {
+		name, _, _ := strings.Cut(one.Email, "@")
+		drivers[name] = one.ID
 	}
 	waits, runs := c.booked("DRIVER_ARRIVED"), c.booked("IN_PROGRESS")
 	stuck := strings.Split(recipe("Help with a trip that is stuck"), "\n")
@@ -51,6 +52,7 @@ func TestPrintedHowTo(t *testing.T) {
 		t.Errorf("%d commands help with a trip that is stuck; this test runs 5", len(stuck))
 	}
 	says(c.bash(strings.ReplaceAll(recipe("Correct a fare, give money back"), code, runs)), "17.5", "REFUND", "Sorry")
+	firstWeek(c, recipe, says)
 	c.bash(recipe("Get reports and lists out"))
 	for _, file := range []string{"january.csv", "trips.csv"} {
 		text, err := os.ReadFile(filepath.Join(c.dir, file))
@@ -61,6 +63,52 @@ func TestPrintedHowTo(t *testing.T) {
 	says(c.bash(recipe("Delete a tenant")), "bay")
 	if out := c.ok("tenant", "list"); strings.Contains(out, "bay") {
 		t.Errorf("the tenant is still there: %s", out)
+	}
+}
+
+// firstWeek runs what a new company does in its first days.
+func firstWeek(c *checkout, recipe func(string) string, says func(out string, want ...string)) {
+	c.bash(recipe("Draw a zone"))
+	says(c.ok("zone", "list", "bay"), "Downtown")
+	if out, err := c.tryBash("svc trip book bay --rider rider1@bay.example --from Nowhere --at 40,-122.4"); err == nil {
+		c.Errorf("a ride begins outside of the zone: %s", out)
+	}
+	call := c.bash(recipe("Book by phone"))
+	says(call, "Booked trip", "PENDING")
+	if strings.Contains(call, "settles at 0") {
+		c.Errorf("the ride has no price: %s", call)
+	}
+	says(c.ok("rider", "list", "bay"), "Iris Novak")
+	says(c.bash(recipe("Import customers")), "1 created", "0 failed")
+	says(c.ok("rider", "list", "bay"), "sam@people.example")
+	for _, kind := range imports.Kinds() {
+		c.columns(kind)
+	}
+	says(c.bash(recipe("Add a webhook")), "whsec_", "pending")
+	says(c.bash(recipe("Pay a driver")), "Posted 50 USD", "A bonus", "Posted -20 USD")
+	says(c.bash(recipe("Get a driver's statement of a month")), "2026-01", "America/Los_Angeles")
+	page, err := os.ReadFile(filepath.Join(c.dir, "january.html"))
+	if err != nil || !strings.Contains(string(page), "<html") {
+		c.Errorf("january.html: %v %s", err, page)
+	}
+	c.bash(recipe("Show streets on the map"))
+	says(c.ok("tenant", "settings", "bay"), "tiles.bay.example", "OpenStreetMap")
+}
+
+// columns checks that the page of imports names the columns of the kind, and no other.
+func (c *checkout) columns(kind string) {
+	c.Helper()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "imports.md"))
+	if err != nil {
+		c.Fatal(err)
+	}
+	_, row, _ := strings.Cut(string(page), "\n| `"+kind+"` | ")
+	row, _, _ = strings.Cut(row, " |")
+	out, err := c.tryBash("printf 'none\\n1\\n' > none.csv; svc import none.csv --tenant bay --kind " + kind)
+	_, known, _ := strings.Cut(out, "Known columns: ")
+	known, _, _ = strings.Cut(known, ".")
+	if err == nil || known == "" || strings.ReplaceAll(row, "`", "") != known {
+		c.Errorf("docs/imports.md has for %s the columns %s, and svc %s", kind, row, out)
 	}
 }
 
@@ -92,10 +140,10 @@ func TestPrintedAdministration(t *testing.T) {
 		t.Fatal(token, open)
 	}
 	blocks := printed(t, "README.md", "## Administer it")
-	if len(blocks) != 1 || strings.Count(blocks[0], "<") != 2 {
+	if len(blocks) != 1 || strings.Count(blocks[0], "TOKEN_ID")+strings.Count(blocks[0], "TRIP_CODE") != 2 {
 		t.Fatalf("README prints %q", blocks)
 	}
-	out := c.bash(strings.NewReplacer("<jti>", token[0].ID, "<id>", open[0].ID).Replace(blocks[0]))
+	out := c.bash(strings.NewReplacer("TOKEN_ID", token[0].ID, "TRIP_CODE", open[0].TripCode).Replace(blocks[0]))
 	for _, want := range []string{"Changed tenant metro", "permissions left", token[0].ID, "CANCELLED", "Usage"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("README's commands print no %s: %s", want, out)
@@ -109,6 +157,7 @@ var run = map[string]string{
 	"CONTRIBUTING.md": "make bare-root", "docs/endpoint.md": "make targets and go test, which are CI's own steps",
 	"docs/languages.md": "the same", "docs/agents.md": "agents.TestPrintedAgentsPage",
 	"docs/clients.md": "the tests of pkg/app/generated", "docs/how-to.md": "TestPrintedHowTo",
+	"docs/imports.md":  "imports.TestFilesOfOtherSystems",
 	"docs/tutorial.md": "TestPrintedTutorial", "docs/operations/first-deployment.md": "localstack/walk.sh",
 	"docs/operations/backup.md":   "AWS only; docs/operations/walked.md says what was tried",
 	"docs/operations/deploy.md":   "AWS only; the same",

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"svc"
+	"svc/internal/test/testkit"
 	"svc/pkg/local/demo"
-	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/flow"
 )
 

@@ -13,8 +13,8 @@ import (
 	"sync"
 	"testing"
 
-	"svc/pkg/local/script"
-	"svc/pkg/local/testkit"
+	"svc/internal/test/script"
+	"svc/internal/test/testkit"
 )
 
 // process runs svc dev as a separate process.

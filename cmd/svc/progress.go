@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"svc/pkg/background/reconcile"
-	"svc/pkg/local/markdown"
+	"svc/pkg/base/plaintext"
 )
 
 // progress shows the progress of long work. On a terminal it updates one line,
@@ -31,13 +31,13 @@ func (p *progress) follow(run *reconcile.Run, stage string, total int) {
 	done := 0
 	run.Trips = func(n int) {
 		done += n
-		p.note(stage, done, total)
+		p.showProgress(stage, done, total)
 	}
 }
 
-// note receives the progress; total is 0 if unknown. A total that turns out too
+// showProgress receives the progress; total is 0 if unknown. A total that turns out too
 // low grows.
-func (p *progress) note(stage string, done, total int) {
+func (p *progress) showProgress(stage string, done, total int) {
 	now := time.Now()
 	if total > 0 {
 		total = max(total, done)
@@ -77,4 +77,4 @@ func (p *progress) end() {
 }
 
 // thousands formats 1234567 as 1,234,567.
-var thousands = markdown.Thousands
+var thousands = plaintext.Thousands

@@ -15,6 +15,7 @@ import (
 	"svc/pkg/data/table"
 	"svc/pkg/domain/feedback"
 	"svc/pkg/domain/report"
+	"svc/pkg/domain/settings"
 	"svc/pkg/domain/tenant"
 )
 
@@ -91,10 +92,11 @@ func (r *rebuilt) run() *reconcile.Run {
 func rebuild(ctx context.Context, t table.Tenant, step projection.Step, n tenant.Tenant, bar *progress) (out rebuilt,
 	err error) {
 	out.Tenant, out.Corrected = n.Slug, []reconcile.Difference{}
-	total, err := report.Trips(ctx, t)
+	counted, err := report.All(ctx, t)
 	if err != nil {
 		return out, err
 	}
+	total := counted.Trips
 	if _, out.Phones, err = (projection.Phones{Read: plans.Read}).All(ctx, t); err != nil {
 		return out, err
 	}
@@ -108,12 +110,15 @@ func rebuild(ctx context.Context, t table.Tenant, step projection.Step, n tenant
 	if err := checkLedger(ctx, t, run); err != nil {
 		return out, err
 	}
+	if err := settings.CoverZones(ctx, t); err != nil {
+		return out, err
+	}
 	out.Rebuilt, err = step.Rebuild(ctx, t, func(kind string, examined int) {
 		of := 0
 		if kind == "trip" {
 			of = total
 		}
-		bar.note(n.Slug+": counting "+kind+"s", examined, of)
+		bar.showProgress(n.Slug+": counting "+kind+"s", examined, of)
 	})
 	if err != nil {
 		return out, err

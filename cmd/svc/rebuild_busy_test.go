@@ -8,12 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/script"
+	"svc/internal/test/testkit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/wallet"
-	"svc/pkg/local/folder"
-	"svc/pkg/local/script"
-	"svc/pkg/local/testkit"
 )
 
 // mostRides is how many rides may be driven before a rebuild must have ended: 50
@@ -25,10 +24,7 @@ const mostRides = 3000
 func TestRebuildBesideRides(t *testing.T) {
 	testkit.Long(t)
 	w := start(t)
-	running, err := folder.Find(t.Context(), w.data)
-	testkit.Must(t, err)
-	db, err := table.Open(t.Context(), table.Options{Table: running.Table, Endpoint: running.Endpoint})
-	testkit.Must(t, err)
+	db := w.opened()
 	tn := db.Tenant(read[struct{ ID string }](w, "tenant", "show", "metro").ID)
 	lost := read[[]struct{ ID, DriverID string }](w, "trip", "list", "metro", "--status", "COMPLETED")[0]
 	tx := tn.Write()

@@ -145,6 +145,7 @@ func logsCommand(c *cli) *cobra.Command {
 		if c.target().table != "" {
 			return c.showDeployedLogs(ctx, args[0], *since)
 		}
+		_, _ = c.find(ctx) // without a running service, the log of an earlier one is in c.data
 		found, err := accesslog.Find(c.data, args[0])
 		if err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/local/accesslog"
 )
 
@@ -54,7 +55,7 @@ func TestRequestLog(t *testing.T) {
 		request(t, base+path+"?q=secret", "id"+path)
 	}
 	var seen int
-	for deadline := time.Now().Add(5 * time.Minute); seen < len(paths) &&
+	for deadline := time.Now().Add(testkit.Patience); seen < len(paths) &&
 		time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		seen = 0
 		for line := range strings.Lines(errs.text()) {

@@ -6,11 +6,11 @@ import (
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 
 	"svc/pkg/access/authz"
 	"svc/pkg/access/login"
 	"svc/pkg/access/signing"
+	"svc/pkg/base/panics"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
@@ -66,7 +66,7 @@ func (c *cli) restoreFinish() *cobra.Command {
 				return fmt.Errorf("%s: %w", n.Slug, err)
 			}
 			one.Tenant = n.Slug
-			if err := p.note(ctx, []string{n.ID}, "restore.finish", "", nil, one); err != nil {
+			if err := p.appendToAudit(ctx, []string{n.ID}, "restore.finish", "", nil, one); err != nil {
 				return err
 			}
 			rows = append(rows, one)
@@ -146,7 +146,7 @@ func eachOf[T any](ctx context.Context, page func(after string, limit int) ([]T,
 		if err != nil {
 			return int(done.Load()), err
 		}
-		workers, ctx := errgroup.WithContext(ctx)
+		workers, ctx := panics.WithContext(ctx)
 		workers.SetLimit(restoreWrites)
 		for _, one := range some {
 			workers.Go(func() error {

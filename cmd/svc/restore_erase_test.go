@@ -14,11 +14,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/background/erasure"
 	"svc/pkg/domain/privacy"
 	"svc/pkg/local/folder"
 	"svc/pkg/local/schema"
-	"svc/pkg/local/testkit"
 )
 
 // where returns which of the values are in the table or in the files of the data
@@ -107,7 +107,7 @@ func TestErasuresOfARestoredFolder(t *testing.T) {
 		}
 	}
 	var left map[string][]string
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Second) { // the stream is read meanwhile
+	for deadline := time.Now().Add(testkit.Patience); ; time.Sleep(100 * time.Millisecond) { // the stream is read
 		if left = w.where(values); len(left) == 0 || time.Now().After(deadline) {
 			break
 		}

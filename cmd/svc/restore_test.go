@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc/pkg/local/testkit"
+	"svc/internal/test/testkit"
 	"svc/pkg/oauth/flow"
 )
 

@@ -43,7 +43,7 @@ func (c *cli) riderAdd() *cobra.Command {
 			return added{}, err
 		}
 		readPhone(&r, country)
-		r, err = customer.Create(ctx, t, by(), r, hashed)
+		r, err = customer.Store.Create(ctx, t, by(), r, hashed)
 		return added{ID: r.ID, Email: r.Email}, err
 	})
 	return cmd
@@ -75,14 +75,14 @@ func readPhone(r *customer.Record, country string) {
 	}
 }
 
-// changeRider is customer.Change, and reads the phone.
+// changeRider is customer.Store.Change, and reads the phone.
 func changeRider(ctx context.Context, t table.Tenant, who audit.By, id string, edit func(*customer.Record) error) (
 	customer.Record, error) {
 	country, err := projection.CountryOf(ctx, t)
 	if err != nil {
 		return customer.Record{}, err
 	}
-	return customer.Change(ctx, t, who, id, func(r *customer.Record) error {
+	return customer.Store.Change(ctx, t, who, id, func(r *customer.Record) error {
 		err := edit(r)
 		readPhone(r, country)
 		return err

@@ -5,29 +5,22 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/base/phone"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/delivery"
 	"svc/pkg/domain/driver"
-	"svc/pkg/domain/tenant"
-	"svc/pkg/local/folder"
-	"svc/pkg/local/testkit"
 )
 
 // svc reads a rider's phone by the tenant's country.
 func TestPhonesAreReadAsNumbers(t *testing.T) {
 	t.Parallel()
 	w := start(t)
-	running, err := folder.Find(t.Context(), w.data)
-	testkit.Must(t, err)
-	db, err := table.Open(t.Context(), table.Options{Table: running.Table, Endpoint: running.Endpoint})
-	testkit.Must(t, err)
-	n, err := tenant.Store{DB: db}.BySlug(t.Context(), "metro")
-	testkit.Must(t, err)
-	metro := db.Tenant(n.ID)
+	db := w.opened()
+	metro := w.handleOf(db, "metro")
 	number := func(email string) string {
-		r, err := customer.Find(t.Context(), metro, email)
+		r, err := customer.Store.Find(t.Context(), metro, email)
 		testkit.Must(t, err)
 		if r.Number == nil {
 			return ""
@@ -73,16 +66,11 @@ func TestNumbersFollowPhones(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	w := start(t)
-	running, err := folder.Find(t.Context(), w.data)
-	testkit.Must(t, err)
-	db, err := table.Open(t.Context(), table.Options{Table: running.Table, Endpoint: running.Endpoint})
-	testkit.Must(t, err)
-	n, err := tenant.Store{DB: db}.BySlug(t.Context(), "metro")
-	testkit.Must(t, err)
-	metro := db.Tenant(n.ID)
+	db := w.opened()
+	metro := w.handleOf(db, "metro")
 	w.ok("tenant", "set", "metro", "--country", "de")
 	typed := func(s string) *string { return &s }
-	rider, err := customer.Create(t.Context(), metro, by(), customer.Record{Customer: customer.Customer{
+	rider, err := customer.Store.Create(t.Context(), metro, by(), customer.Record{Customer: customer.Customer{
 		FirstName: "Neu", Email: "neu@x.example", Phone: typed("0151 12345678")}}, "")
 	testkit.Must(t, err)
 	drv, err := driver.Create(t.Context(), metro, by(), driver.Record{Driver: driver.Driver{
@@ -105,12 +93,12 @@ func TestNumbersFollowPhones(t *testing.T) {
 	if before.Version != 1 {
 		t.Errorf("the number made version %d of a driver who has not changed", before.Version)
 	}
-	_, err = driver.Change(t.Context(), metro, by(), drv.ID, func(r *driver.Record) error {
+	_, err = driver.Store.Change(t.Context(), metro, by(), drv.ID, func(r *driver.Record) error {
 		r.Phone = typed("0171 2345678")
 		return nil
 	})
 	testkit.Must(t, err)
-	_, err = customer.Change(t.Context(), metro, by(), rider.ID, func(r *customer.Record) error {
+	_, err = customer.Store.Change(t.Context(), metro, by(), rider.ID, func(r *customer.Record) error {
 		r.Phone = typed("0171 2345679")
 		return nil
 	})

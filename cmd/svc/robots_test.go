@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/local/demo"
-	"svc/pkg/local/testkit"
 )
 
 // TestRobots: after the first start, robots drive in the sandbox, also after the
@@ -50,7 +50,7 @@ func TestRobots(t *testing.T) {
 func (w *world) moves() {
 	w.Helper()
 	seen := map[string]string{}
-	for deadline := time.Now().Add(10 * time.Minute); time.Now().Before(deadline); time.Sleep(time.Second) {
+	for deadline := time.Now().Add(testkit.Patience); time.Now().Before(deadline); time.Sleep(time.Second) {
 		for id, place := range w.driven("sandbox") {
 			if was, ok := seen[id]; ok && was != place {
 				return

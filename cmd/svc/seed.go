@@ -99,7 +99,7 @@ func (c *cli) seedRunning(ctx context.Context, p platform, o seedOptions) error 
 		"The service runs, and its stream is on. Loading is many times slower than without the stream, and the counters "+
 			"lag behind. If you can, stop the service first.")
 	bar := newProgress(c.err)
-	run := o.options(bar.note)
+	run := o.options(bar.showProgress)
 	run.Finish = func(ctx context.Context, resumed bool) error {
 		if !resumed {
 			return nil // the stream functions process every new item
@@ -138,7 +138,7 @@ func (c *cli) seedFolder(ctx context.Context, o seedOptions) (err error) {
 			return err
 		}
 	}
-	run := o.options(bar.note)
+	run := o.options(bar.showProgress)
 	run.Finish = func(ctx context.Context, _ bool) error { return c.count(ctx, db, all, bar) }
 	if err := c.seed(ctx, db, n, run, bar); err != nil {
 		return err
@@ -176,7 +176,7 @@ func settle(ctx context.Context, db *table.DB, tenants []tenant.Tenant, bar *pro
 		if _, err := settlement.Sweep(ctx, db.Tenant(n.ID), time.Time{}, time.Now); err != nil {
 			return err
 		}
-		bar.note("looking for receipts, tenants", i+1, len(tenants))
+		bar.showProgress("looking for receipts, tenants", i+1, len(tenants))
 	}
 	return nil
 }
@@ -187,7 +187,7 @@ func (c *cli) count(ctx context.Context, db *table.DB, tenants []tenant.Tenant, 
 	step := projection.Step{Now: time.Now, RankRows: feedback.RankRows}
 	for _, n := range tenants {
 		_, err := step.Rebuild(ctx, db.Tenant(n.ID), func(kind string, examined int) {
-			bar.note("counting "+n.Slug+"'s "+kind+"s", examined, 0)
+			bar.showProgress("counting "+n.Slug+"'s "+kind+"s", examined, 0)
 		})
 		if err != nil {
 			return err

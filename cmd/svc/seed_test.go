@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc/pkg/local/testkit"
+	"svc/internal/test/testkit"
 )
 
 // A folder is filled while no service runs, and again while one runs.
@@ -56,17 +56,17 @@ func TestProgress(t *testing.T) {
 	var out bytes.Buffer
 	p := newProgress(&out)
 	for i := range 3 {
-		p.note("trips", 1000*(i+1), 3000)
+		p.showProgress("trips", 1000*(i+1), 3000)
 	}
-	p.note("wallets", 12, 0)
+	p.showProgress("wallets", 12, 0)
 	p.end()
 	if want := "trips: 3,000 of 3,000\nwallets: 12\n"; out.String() != want {
 		t.Errorf("%q", out.String())
 	}
 	out.Reset()
 	p.terminal = true
-	p.note("trips", 1500, 3000)
-	p.note("trips", 3000, 3000)
+	p.showProgress("trips", 1500, 3000)
+	p.showProgress("trips", 3000, 3000)
 	p.end()
 	if !strings.Contains(out.String(), "["+strings.Repeat("█", barWidth)+"] trips: 3,000 of 3,000") {
 		t.Errorf("%q", out.String())

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/page"
 	"svc/pkg/domain/statement"
@@ -15,7 +17,9 @@ import (
 func statementCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{Use: "statement SLUG EMAIL MONTH", Short: "Show a driver's statement of a month",
 		Long: "Show a driver's statement of a month in the company's time zone: the same as GET\n" +
-			"/api/v1/drivers/{id}/statements/{month}, also as a file for a spreadsheet or as a page to print.",
+			"/api/v1/drivers/{id}/statements/{month}, also as a file for a spreadsheet or as a page to print.\n" +
+			"OUTSIDE is what the driver got of the fares in cash. AMOUNT is the fare less commission less OUTSIDE: what\n" +
+			"the entry adds to the balance.",
 		Example: "  svc statement metro driver1@metro.example 2026-01\n" +
 			"  svc statement metro driver1@metro.example 2026-01 --format html > january.html"}
 	format := cmd.Flags().String("format", "table", "`table|csv|html`")
@@ -55,11 +59,31 @@ func (c *cli) showStatement(ctx context.Context, t table.Tenant, s *statement.St
 		}
 		return err
 	}
-	rows := cols{head: "AT TYPE FARE COMMISSION AMOUNT BALANCE DESCRIPTION"}
-	rows.add(s.From, "OPENING", "", "", "", s.OpeningBalance, s.DriverName)
-	for _, e := range s.Entries {
-		rows.add(e.CreatedAt, e.Type, e.Fare, e.Commission, e.Amount, e.Balance, e.Description)
+	zone, err := time.LoadLocation(s.TimeZone)
+	if err != nil {
+		return err
 	}
-	rows.add(s.To, "CLOSING", s.Fares, s.Commission, "", s.ClosingBalance, s.Currency)
+	local := func(text string) string {
+		at, failed := timestamp.Parse(text)
+		err = cmp.Or(err, failed)
+		return at.In(zone).Format(minuteLayout)
+	}
+	rows := cols{head: "AT ENTRY FARE COMMISSION OUTSIDE AMOUNT BALANCE DESCRIPTION+"}
+	rows.add(local(s.From), "OPENING", "", "", "", "", s.OpeningBalance, "")
+	for _, e := range s.Entries {
+		what := e.Type
+		if e.TripCode != nil {
+			what = *e.TripCode
+		}
+		rows.add(local(e.CreatedAt), what, e.Fare, e.Commission, e.Outside, e.Amount, e.Balance, e.Description)
+	}
+	rows.add(local(s.ClosedAt()), "CLOSING", s.Fares, s.Commission, s.Outside, "", s.ClosingBalance, "")
+	if err == nil && !c.json {
+		err = c.done(s, "%s, %s: amounts in %s, times in %s", cmp.Or(s.DriverName, s.DriverID), s.Month, s.Currency,
+			s.TimeZone)
+	}
+	if err != nil {
+		return err
+	}
 	return c.show(s, rows)
 }

@@ -12,10 +12,19 @@ func TestStatement(t *testing.T) {
 	w := start(t)
 	w.ok("wallet", "post", "metro", "driver1@metro.example", "TOP_UP", "25.5", "--description", "=1+1")
 	month := time.Now().UTC().Format("2006-01")
-	for format, want := range map[string]string{"table": "OPENING", "csv": ",'=1+1,", "html": "25,50\u00a0USD"} {
+	zone, err := time.LoadLocation("America/New_York")
+	if err != nil {
+		t.Fatal(err)
+	}
+	posted := time.Now().In(zone).Format("2006-01-02")
+	for format, want := range map[string]string{"table": posted, "csv": ",'=1+1,", "html": "25,50\u00a0USD"} {
 		out := w.ok("statement", "metro", "driver1@metro.example", month, "--format", format, "--lang", "de")
 		if !strings.Contains(out, want) {
 			t.Errorf("%s: no %q in %s", format, want, out)
+		}
+		if format == "table" && (!strings.Contains(out, "times in America/New_York") || strings.Contains(out, "<nil>") ||
+			strings.Contains(out, "0xc0") || !strings.Contains(out, "OPENING")) {
+			t.Errorf("the table is %s", out)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc/pkg/access/signing"
+	"svc/pkg/domain/report"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/local/devpages"
 	"svc/pkg/local/poller"
@@ -30,6 +31,7 @@ type state struct {
 	Account     string            `json:"account,omitempty"`
 	Identity    string            `json:"identity,omitempty"` // the AWS identity that svc uses
 	Tenants     string            `json:"tenants"`
+	Reports     string            `json:"reports"` // whose rides are counted as an older build did
 	Keys        []keyAge          `json:"keys"`
 	Lag         map[string]string `json:"lag"` // how far each stream function is behind
 	DeadLetters map[string]string `json:"deadLetters"`
@@ -65,11 +67,18 @@ func statusCommand(c *cli) *cobra.Command {
 				return err
 			}
 			s.Tenants = fmt.Sprint(len(list))
+			if s.Reports, err = p.reports(ctx, list); err != nil {
+				return err
+			}
 			if s.Keys, err = p.keyAges(ctx); err != nil {
 				return err
 			}
 			for word, function := range streamFunctions {
 				s.DeadLetters[word] = p.deadLetters(ctx, word, function)
+			}
+			dead, err := p.deadTasks(ctx, "")
+			if s.DeadLetters[dueWord] = fmt.Sprint(len(dead)); err != nil {
+				s.DeadLetters[dueWord] = err.Error()
 			}
 			return c.showState(s)
 		})}
@@ -90,6 +99,25 @@ func (s *state) identify(ctx context.Context) {
 		return
 	}
 	s.Account, s.Identity = aws.ToString(who.Account), aws.ToString(who.Arn)
+}
+
+// reports says which tenants' rides are counted as an older build did.
+func (p platform) reports(ctx context.Context, list []tenant.Tenant) (string, error) {
+	var older []string
+	for _, n := range list {
+		counted, err := report.All(ctx, p.db.Tenant(n.ID))
+		if err != nil {
+			return "", err
+		}
+		if counted.Older {
+			older = append(older, n.Slug)
+		}
+	}
+	if len(older) == 0 {
+		return "by time of completion", nil
+	}
+	return "older rides of " + strings.Join(older, ", ") + " count by their request, as an older build counted them; " +
+		"svc rebuild counts them by their completion", nil
 }
 
 func (p platform) keyAges(ctx context.Context) ([]keyAge, error) {
@@ -153,7 +181,7 @@ func (p platform) lag(ctx context.Context) map[string]string {
 
 // localLag requests the lag by function from the service on this machine.
 func (p platform) localLag(ctx context.Context) (out map[string]time.Duration, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.baseURL+devpages.Streams, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.local+devpages.Streams, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -179,6 +207,7 @@ func (c *cli) showState(s state) error {
 		t.add("identity", s.Identity)
 	}
 	t.add("tenants", s.Tenants)
+	t.add("reports", s.Reports)
 	for _, k := range s.Keys {
 		t.add("key "+k.KID, fmt.Sprintf("%s, %s, %d hours old", k.Alg, k.State, k.Hours))
 	}
@@ -186,5 +215,6 @@ func (c *cli) showState(s state) error {
 		t.add("lag of "+word, s.Lag[word])
 		t.add("dead letters of "+word, s.DeadLetters[word])
 	}
+	t.add("dead letters of "+dueWord, s.DeadLetters[dueWord])
 	return c.show(s, t)
 }

@@ -21,9 +21,9 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/script"
+	"svc/internal/test/testkit"
 	"svc/pkg/local/engine"
-	"svc/pkg/local/script"
-	"svc/pkg/local/testkit"
 )
 
 // stopper is a proxy in front of the engine. It stops a process (SIGSTOP) when the
@@ -73,11 +73,10 @@ func newStopper(t *testing.T, endpoint string) (*stopper, string) {
 func (s *stopper) stop() {
 	pid := int(s.pid.Load())
 	_ = syscall.Kill(pid, syscall.SIGSTOP)
-	for range 1000 {
+	for deadline := time.Now().Add(testkit.Patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if stands(pid) {
 			return
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
 }
 

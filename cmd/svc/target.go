@@ -50,8 +50,11 @@ var readers = []string{"list", "show", "get", "logs", "audit", "verify", "dev", 
 // arguments they change something.
 var shownAlone = []string{"svc tenant brand", "svc tenant settings"}
 
-// changes reports whether a command needs a confirmation in AWS.
-func changes(cmd *cobra.Command, args []string) bool {
+// needsConfirmation reports whether a command needs a confirmation in AWS.
+func needsConfirmation(cmd *cobra.Command, args []string) bool {
+	if id := cmd.Annotations[operationID]; id != "" {
+		return !reads(id)
+	}
 	if slices.Contains(readers, cmd.Name()) || cmd.CommandPath() == "svc status" {
 		return false
 	}
@@ -65,7 +68,7 @@ func (c *cli) confirm(ctx context.Context, cmd *cobra.Command, args []string) er
 	if name := c.env.Table; name != "" && t.table == "" && c.dataGiven && cmd.Name() != "dev" {
 		fmt.Fprintf(c.err, "svc: using --data %s; ignoring TABLE_NAME=%s\n", c.data, name)
 	}
-	if !t.aws() || !changes(cmd, args) {
+	if !t.aws() || !needsConfirmation(cmd, args) {
 		return nil
 	}
 	where := t.String()

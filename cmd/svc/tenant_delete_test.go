@@ -12,11 +12,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/local/folder"
 	"svc/pkg/local/schema"
-	"svc/pkg/local/testkit"
 )
 
 // stored reads every item of the service's table, as texts by key.
@@ -179,14 +179,7 @@ func TestTenantDeleteContinues(t *testing.T) {
 	w.everyone()
 	metro := read[tenant.Tenant](w, "tenant", "show", "metro")
 	rider := w.token("rider", "rider1@metro.example")
-	running, err := folder.Find(t.Context(), w.data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := table.Open(t.Context(), table.Options{Table: running.Table, Endpoint: running.Endpoint})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := w.opened()
 	if _, err := (tenant.Store{DB: db}).BeginDelete(t.Context(), metro.ID, by()); err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func (c *cli) tokenGet() *cobra.Command {
 		o := flow.Options{BaseURL: base, Tenant: *slug, Audience: string(audience), Email: *email, Password: *secret,
 			Scope: *scope}
 		if p.data != "" {
-			o.HTTPClient = &http.Client{Transport: homeward{base}}
+			o.HTTPClient = &http.Client{Transport: homeward{p.local}}
 		}
 		if *slug != "" {
 			if _, _, err := p.tenant(ctx, *slug); err != nil {
@@ -80,9 +80,9 @@ func (c *cli) tokenGet() *cobra.Command {
 	return cmd
 }
 
-// homeward sends the requests for every host to the service on this machine. The
-// service also serves the tenants' custom domains, and DNS resolves these names to
-// other machines.
+// homeward sends the requests for every host to the service on this machine, at base. The
+// service also serves the tenants' custom domains, and perhaps the name of a proxy, and
+// DNS resolves these names to other machines.
 type homeward struct{ base string }
 
 func (h homeward) RoundTrip(r *http.Request) (*http.Response, error) {

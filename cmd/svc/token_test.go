@@ -1,7 +1,7 @@
 package main
 
 import (
-	"svc/pkg/local/testkit"
+	"svc/internal/test/testkit"
 	"testing"
 
 	"svc/pkg/oauth"

@@ -2,42 +2,32 @@ package main
 
 import (
 	"context"
-	"encoding/json"
+	"crypto/rand"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"svc/pkg/access/authz"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/event"
-	"svc/pkg/domain/settings"
+	"svc/pkg/domain/person"
 	"svc/pkg/domain/tenant"
-	"svc/pkg/domain/trip"
-	"svc/pkg/domain/webhook"
 )
-
-// tripSteps are the steps of a ride after which the feed has an event of the type.
-var tripSteps = map[string][]trip.Status{
-	"trip.requested": nil, "trip.cancelled": {trip.Cancelled}, "trip.accepted": {trip.Assigned},
-	"trip.unassigned": {trip.Assigned, trip.Searching}, "trip.arrived": {trip.Assigned, trip.DriverArrived},
-	"trip.started":   {trip.Assigned, trip.DriverArrived, trip.InProgress},
-	"trip.completed": {trip.Assigned, trip.DriverArrived, trip.InProgress, trip.Completed},
-	"trip.settled":   {trip.Assigned, trip.DriverArrived, trip.InProgress, trip.Completed},
-	"wallet.posted":  {trip.Assigned, trip.DriverArrived, trip.InProgress, trip.Completed},
-}
 
 func triggerCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{Use: "trigger SLUG TYPE", Short: "Make a change that produces an event, to try a receiver",
-		Long: "Make a real change that produces an event of the type: a ride of the tenant's first rider and driver, or\n" +
-			"a driver who goes online. For types that it has no change for, it sends a test event to each enabled\n" +
-			"endpoint; a test event is in no feed. It works in a sandbox, and in any tenant of svc dev.",
+		Long: "Make a real change that produces an event of the type, and first what the change needs: a rider, a driver,\n" +
+			"a business. So it works in a new sandbox too. It works in a sandbox, and in any tenant of svc dev. What a job\n" +
+			"does may take a minute.",
 		Example: "  svc trigger metro trip.completed\n  svc trigger metro driver.status_changed"}
 	cmd.RunE = c.in(func(ctx context.Context, p platform, t table.Tenant, args []string) error {
 		if !event.Known(args[1]) {
-			return usagef("%s is not a type of event; svc events shows some, docs/events.md all", args[1])
+			return usagef("%s is not a type of event%s; docs/events.md lists all", args[1], nearest(args[1], eventTypes()))
 		}
 		flags, err := tenant.Flags(ctx, t)
 		if err != nil {
@@ -47,7 +37,7 @@ func triggerCommand(c *cli) *cobra.Command {
 			return fmt.Errorf("%s is no sandbox. svc trigger makes rides that never happened, so it works in a sandbox "+
 				"and in svc dev only", args[0])
 		}
-		what, err := trigger(ctx, t, flags, args[1])
+		what, err := (&trigger{p: p, t: t, flags: flags}).run(ctx, args[1])
 		if err != nil {
 			return err
 		}
@@ -56,97 +46,140 @@ func triggerCommand(c *cli) *cobra.Command {
 	return cmd
 }
 
-// trigger makes the change, and returns what it changed.
-func trigger(ctx context.Context, t table.Tenant, flags table.Item, kind string) (string, error) {
-	steps, isTrip := tripSteps[kind]
-	if !isTrip && kind != "driver.status_changed" {
-		return triggerTest(ctx, t, kind, !tenant.IsSandbox(flags))
+func eventTypes() (names []string) {
+	for _, one := range event.Types() {
+		names = append(names, one.Name)
 	}
-	drivers, _, err := driver.List(ctx, t, "", "", 50)
+	return names
+}
+
+// trigger makes changes in one tenant.
+type trigger struct {
+	p     platform
+	t     table.Tenant
+	flags table.Item
+}
+
+// run makes the change of an event's type, and returns what it changed.
+func (g *trigger) run(ctx context.Context, kind string) (string, error) {
+	if steps, ok := rideSteps[kind]; ok {
+		return g.ride(ctx, steps, false)
+	}
+	if steps, ok := laterSteps[kind]; ok {
+		return g.ride(ctx, steps, true)
+	}
+	if change := triggers[kind]; change != nil {
+		return change(g, ctx)
+	}
+	return "", fmt.Errorf("svc has no change for %s", kind)
+}
+
+// address is a mail address of a new person, which nobody can have.
+func address() string { return "trigger-" + strings.ToLower(rand.Text()[:10]) + "@svc.invalid" }
+
+// aRider returns the first rider, or a new one.
+func (g *trigger) aRider(ctx context.Context) (customer.Record, error) {
+	found, _, err := customer.List(ctx, g.t, "", 50)
 	if err != nil {
-		return "", err
+		return customer.Record{}, err
 	}
-	i := slices.IndexFunc(drivers, func(d driver.Record) bool { return !d.Disabled && d.Status != driver.Busy })
-	if i < 0 {
-		return "", fmt.Errorf("the tenant has no driver who is free; add one: svc driver add")
+	if i := slices.IndexFunc(found, func(r customer.Record) bool { return !r.Disabled && r.ErasedAt == nil }); i >= 0 {
+		return found[i], nil
 	}
-	if isTrip {
-		return triggerTrip(ctx, t, flags, drivers[i].ID, steps)
+	return g.newRider(ctx)
+}
+
+// newRider adds a rider who may sign in.
+func (g *trigger) newRider(ctx context.Context) (customer.Record, error) {
+	return g.addRider(ctx, false)
+}
+
+func (g *trigger) addRider(ctx context.Context, disabled bool) (customer.Record, error) {
+	r, err := customer.Store.Create(ctx, g.t, by(), customer.Record{Customer: customer.Customer{Email: address(),
+		FirstName: "Trigger", LastName: "Rider"}, Disabled: disabled}, "")
+	return r, g.told(ctx, err, customer.Key(g.t, r.ID))
+}
+
+// aDriver returns a driver who is free, or a new one.
+func (g *trigger) aDriver(ctx context.Context) (driver.Record, error) {
+	found, _, err := driver.List(ctx, g.t, "", "", 50)
+	if err != nil {
+		return driver.Record{}, err
 	}
-	_, err = driver.Change(ctx, t, by(), drivers[i].ID, func(r *driver.Record) error {
-		if r.Status == driver.Online {
-			r.Status = driver.Offline
-		} else {
-			r.Status = driver.Online
-		}
-		return nil
+	if i := slices.IndexFunc(found, func(d driver.Record) bool { return !d.Disabled && d.Status != driver.Busy }); i >= 0 {
+		return found[i], nil
+	}
+	return g.newDriver(ctx)
+}
+
+// newDriver adds a driver who may sign in.
+func (g *trigger) newDriver(ctx context.Context) (driver.Record, error) {
+	return g.addDriver(ctx, false)
+}
+
+func (g *trigger) addDriver(ctx context.Context, disabled bool) (driver.Record, error) {
+	d, err := driver.Create(ctx, g.t, by(), driver.Record{Driver: driver.Driver{Email: address(), FirstName: "Trigger",
+		LastName: "Driver"}, Disabled: disabled}, "")
+	return d, g.told(ctx, err, driver.Key(g.t, d.ID))
+}
+
+// aMember returns the first operator, or a new one without permissions.
+func (g *trigger) aMember(ctx context.Context) (string, error) {
+	found, _, err := g.people().Members(ctx, g.t, "", 1)
+	if err != nil || len(found) > 0 {
+		return append(found, person.Membership{})[0].PersonID, err
+	}
+	return g.newMember(ctx)
+}
+
+func (g *trigger) newMember(ctx context.Context) (string, error) {
+	one, err := g.people().Create(ctx, by(), person.Person{Email: address(), FirstName: "Trigger",
+		LastName: "Operator"}, "")
+	if err == nil {
+		_, err = g.people().Join(ctx, g.t, by(), one.ID, "operator", nil)
+	}
+	return one.ID, g.told(ctx, err, authz.ActorKey(g.t, authz.Dashboard, one.ID))
+}
+
+// told waits until the feed has told of a new item, unless err is not nil. What changes
+// before would be no event of its own.
+func (g *trigger) told(ctx context.Context, err error, key table.Key) error {
+	if err != nil {
+		return err
+	}
+	return await(ctx, "the event of a new item", func() (bool, error) {
+		emitted, err := g.t.Get(ctx, event.EmittedKey(g.t, key))
+		return emitted.Found(), err
 	})
-	return "driver " + drivers[i].ID, err
 }
 
-// triggerTrip makes a ride and takes its steps.
-func triggerTrip(ctx context.Context, t table.Tenant, flags table.Item, driverID string,
-	steps []trip.Status) (string, error) {
-	riders, _, err := customer.List(ctx, t, "", 1)
-	if err != nil {
-		return "", err
-	}
-	if len(riders) == 0 {
-		return "", fmt.Errorf("the tenant has no rider; add one: svc rider add")
-	}
-	fare, terms := json.Number("12.50"), trip.Terms{Currency: flags.Text("currency")}
-	terms.Fare, terms.Settings.Payments.Cash, terms.Settings.Dispatch.Mode = &fare, true, settings.Manual
-	one, err := trip.Ride{OriginAddress: "svc trigger", OriginLat: "40.7128", OriginLng: "-74.006"}.
-		New(riders[0].ID, terms, time.Now())
-	if err != nil {
-		return "", err
-	}
-	var before trip.Status
-	s := intervene(t, max(1, int(flags.Int("writeShards"))), &before)
-	s.Strict = tenant.Strict(flags)
-	if _, err := s.Create(ctx, one, flags); err != nil {
-		return "", err
-	}
-	for _, to := range steps {
-		s.Now = time.Now()
-		it, was, err := readTrip(ctx, t, one.ID)
-		if err != nil {
-			return "", err
-		}
-		reason := "svc trigger"
-		switch to {
-		case trip.Cancelled:
-			_, err = s.Cancel(ctx, it, trip.ByOperator(by().Who), &reason)
-		case trip.Searching:
-			_, err = s.Unassign(ctx, it, trip.ByOperator(by().Who), &reason)
-		default:
-			err = step(ctx, s, it, was, to, driverID)
-		}
-		if err != nil {
-			return "", err
-		}
-	}
-	return "trip " + one.ID, nil
+func (g *trigger) people() person.Store { return person.Store{DB: g.p.db} }
+
+// retried commits what prepare adds to a transaction.
+func (g *trigger) retried(ctx context.Context, prepare func(*table.Tx)) error {
+	return table.Retry(ctx, func(ctx context.Context) error {
+		tx := g.t.Write().Covers(g.p.jobs().Handle)
+		prepare(tx)
+		return tx.Commit(ctx)
+	})
 }
 
-// triggerTest sends a test event to each enabled endpoint.
-func triggerTest(ctx context.Context, t table.Tenant, kind string, live bool) (string, error) {
-	book, err := webhooksOf(ctx, t)
-	if err != nil {
-		return "", err
-	}
-	e, sent := event.Sample(kind, live, time.Now()), 0
-	for _, r := range book.Endpoints {
-		if r.Status == webhook.Enabled {
-			if err := ask(ctx, t, r, "test", webhook.Request{Test: &e}); err != nil {
-				return "", err
-			}
-			sent++
+// awaited is how long a command waits for a job of the service.
+const awaited = 10 * time.Minute
+
+// await waits until done reports true.
+func await(ctx context.Context, what string, done func() (bool, error)) error {
+	for deadline := time.Now().Add(awaited); ; {
+		if ok, err := done(); err != nil || ok {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%s takes longer than %s; look again later", what, span(awaited))
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pollEvery / 4):
 		}
 	}
-	if sent == 0 {
-		return "", fmt.Errorf("svc has no change for %s, and the tenant has no enabled webhook endpoint for a test event",
-			kind)
-	}
-	return "a test event", nil
 }

@@ -4,13 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"svc/pkg/base/phone/plans"
 	"svc/pkg/data/table"
-	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/trip"
 )
 
@@ -20,6 +17,8 @@ func (c *cli) tripBook() *cobra.Command {
 			"has no mail address. The trip's log and the audit log name you.",
 		Example: "  svc trip book metro --phone '+1 212 555 0190' --name 'Iris Novak' \\\n    " +
 			"--from '12 Harbour Street' --at 40.7128,-74.006"}
+	cmd.Annotations = map[string]string{"customerId": "rider", "originAddress": "from", "originLat": "at",
+		"originLng": "at", "destLat": "to", "destLng": "to"}
 	var b trip.Booking
 	var rider, at, to, service, notes string
 	cmd.Flags().StringVar(&b.Phone, "phone", "", "`number` of the rider who calls")
@@ -32,7 +31,7 @@ func (c *cli) tripBook() *cobra.Command {
 	cmd.Flags().StringVar(&b.PaymentType, "payment", "CASH", "CASH, CARD or WALLET: the `type` of payment")
 	cmd.Flags().StringVar(&b.ScheduledFor, "scheduled", "", "`time` of a ride for later, with an offset")
 	cmd.Flags().StringVar(&notes, "notes", "", "the rider's `words` to the driver")
-	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, _ []string) error {
+	cmd.RunE = c.in(func(ctx context.Context, p platform, t table.Tenant, args []string) error {
 		if (rider == "") == (b.Phone == "") || b.OriginAddress == "" || !strings.Contains(at, ",") ||
 			to != "" && !strings.Contains(to, ",") {
 			return usagef("expected --phone or --rider, --from, and --at as lat,lng, such as 40.7128,-74.006")
@@ -45,7 +44,7 @@ func (c *cli) tripBook() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			b.CustomerID = one.ID
+			b.CustomerID, b.Name = one.ID, "" // the name is of a rider who is new
 		}
 		lat, lng, _ := strings.Cut(at, ",")
 		b.OriginLat, b.OriginLng = json.Number(lat), json.Number(lng)
@@ -58,28 +57,34 @@ func (c *cli) tripBook() *cobra.Command {
 		if notes != "" {
 			b.Notes = &notes
 		}
-		d, err := desk(ctx, t)
+		answer, err := p.ask(ctx, t, "svc_book_trip", b)
+		var made trip.Trip
+		if err == nil {
+			err = json.Unmarshal(answer, &made)
+		}
 		if err != nil {
 			return err
 		}
-		made, err := d.Book(ctx, b)
-		if err != nil {
-			return err
-		}
-		return c.done(made, "Booked trip %s (%s) for rider %s. It is %s.", made.ID, made.TripCode, made.CustomerID,
-			string(made.Status))
+		return c.done(made, sayBooked(made, args[0]), made.ID, made.TripCode, made.CustomerID, string(made.Status))
 	})
 	return cmd
 }
 
-// desk returns what makes trips for a platform operator.
-func desk(ctx context.Context, t table.Tenant) (trip.Desk, error) {
-	flags, err := tenant.Flags(ctx, t)
-	if err != nil {
-		return trip.Desk{}, err
+// sayBooked returns what the command prints of a trip that it made, with places for its names.
+func sayBooked(made trip.Trip, slug string) string {
+	text := "Booked trip %s (%s) for rider %s. It is %s."
+	if made.ServiceTypeID == nil {
+		text += "\nIt has no service type, so the driver settles at 0 for it. To set prices and commission, book with " +
+			"--service (svc service list " + slug + ")."
 	}
-	shards, err := tenant.WriteShards(ctx, t)
-	s := intervene(t, shards, new(trip.Status))
-	s.Strict, s.Now = tenant.Strict(flags), s.Now.Truncate(time.Millisecond)
-	return trip.Desk{Store: s, Flags: flags, Item: t.Get, By: by(), Phones: plans.Read}, err
+	return text
+}
+
+// optional returns the number of a flag, nil if it is not given.
+func optional(text string) *json.Number {
+	if text == "" {
+		return nil
+	}
+	n := json.Number(text)
+	return &n
 }

@@ -6,9 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/domain/customer"
+	"svc/pkg/domain/settings"
 	"svc/pkg/domain/trip"
-	"svc/pkg/local/testkit"
 )
 
 // TestBookedBySvc: a caller becomes a rider without a mail address, whom the next call
@@ -24,6 +25,14 @@ func TestBookedBySvc(t *testing.T) {
 	again := book("--phone", "(212) 555-0177", "--to", "40.7306,-73.9866") // the demo's companies have a country
 	if first.CustomerID != again.CustomerID || first.Status != trip.Pending {
 		t.Errorf("booked %+v, then %+v", first, again)
+	}
+	service := read[[]settings.ManagedService](w, "service", "list", "metro")[0].ID
+	for _, more := range [][]string{nil, {"--service", service}} {
+		out := w.ok(append([]string{"trip", "book", "metro", "--phone", "+1 212 555 0177", "--from", "1 Street", "--at",
+			"40.7,-74"}, more...)...)
+		if strings.Contains(out, "settles at 0") != (more == nil) {
+			t.Errorf("%q says %s", more, out)
+		}
 	}
 }
 
@@ -52,6 +61,44 @@ func TestCancelForFeeBySvc(t *testing.T) {
 		w.ok(args...)
 		if got := read[tripWithLog](w, "trip", "show", "metro", id); got.Owes() != fee || got.Status != trip.Cancelled {
 			t.Errorf("fee %v: %+v", fee, got.Trip)
+		}
+	}
+}
+
+// TestNoShowBySvc: a ride whose rider does not come ends as a no-show once waiting is no
+// longer free, for the company's fee or, with --waive, for none.
+func TestNoShowBySvc(t *testing.T) {
+	w := share(t)
+	w.ok("tenant", "settings", "metro", "pricing.noShowFee=3.5", "pricing.freeWaitingMinutes=5")
+	defer w.ok("tenant", "settings", "metro", "pricing.noShowFee=null", "pricing.freeWaitingMinutes=0")
+	w.ok("driver", "add", "metro", "stands@metro.example", "--first", "Stands", "--password", "a long password 1")
+	for more, fee := range map[string]bool{"": true, "--waive": false} {
+		id := read[trip.Trip](w, "trip", "book", "metro", "--phone", "+1 212 555 0172", "--from", "1 Street", "--at",
+			"40.7,-74").ID
+		end := append([]string{"trip", "no-show", "metro", id}, strings.Fields(more)...)
+		w.ok("tenant", "settings", "metro", "pricing.freeWaitingMinutes=5")
+		w.ok("trip", "hand-over", "metro", id, "--driver", "stands@metro.example")
+		for _, move := range []string{"ASSIGNED", "DRIVER_ARRIVED"} {
+			want := map[string]string{"ASSIGNED": "ASSIGNED", "DRIVER_ARRIVED": "waiting is free for 5 minutes"}[move]
+			if move == "DRIVER_ARRIVED" {
+				w.ok("trip", "move", "metro", id, move)
+			}
+			if _, errs, code := w.run(end...); code != 1 || !strings.Contains(errs, want) {
+				t.Errorf("while it is %s: %d %s", move, code, errs)
+			}
+		}
+		w.ok("tenant", "settings", "metro", "pricing.freeWaitingMinutes=0")
+		w.ok(end...)
+		got := read[tripWithLog](w, "trip", "show", "metro", id)
+		if got.Status != trip.Cancelled || got.CancelReason == nil || *got.CancelReason != trip.NoShowReason ||
+			got.Owes() != fee || fee && *got.CancellationFee != "3.5" {
+			t.Errorf("%q: %+v", more, got.Trip)
+		}
+		if log := w.ok("audit", "metro", "--json"); !strings.Contains(log, id) {
+			t.Errorf("the audit log has nothing of %s", id)
+		}
+		if last := got.Log[len(got.Log)-1]; !strings.HasPrefix(last.Actor.ID, "svc:") {
+			t.Errorf("the log names %+v", last.Actor)
 		}
 	}
 }

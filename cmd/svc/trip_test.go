@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/audit"
 	"svc/pkg/domain/trip"
-	"svc/pkg/local/testkit"
 )
 
 // The audit entry of an intervention names the status from which the trip was
@@ -45,4 +45,10 @@ func TestInterventionNamesTheStatusBeforeIt(t *testing.T) {
 	if len(got) != 2 || !got["PENDING to ASSIGNED"] || !got["ASSIGNED to CANCELLED"] {
 		t.Errorf("the audit log has %v", got)
 	}
+}
+
+// tripWithLog is a trip as --json prints it.
+type tripWithLog struct {
+	trip.Trip
+	Log []trip.LogEntry `json:"log"`
 }

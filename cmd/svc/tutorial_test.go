@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc/pkg/local/testkit"
+	"svc/internal/test/testkit"
 )
 
 // TestPrintedTutorial runs the commands of the tutorial as printed, in one

@@ -11,6 +11,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,12 +24,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
+	"svc/internal/test/script"
+	"svc/internal/test/testkit"
 	"svc/pkg/local/demo"
 	"svc/pkg/local/engine"
 	"svc/pkg/local/folder"
 	"svc/pkg/local/schema"
-	"svc/pkg/local/script"
-	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/flow"
 )
 
@@ -50,22 +52,26 @@ var newer = []struct{ file, old, new string }{
 	{"oauth/tokens/family.go", `Type: "family", `, `Type: "family", Layout: 7, `},
 	{"oauth/tokens/family.go", `{"revoked": f.Revoked, `, `{"newer": "added", "revoked": f.Revoked, `},
 	{"domain/driver/driver.go", "type Record struct {\n", "type Record struct {\nNewer string `json:\"newer\"`\n"},
-	{"domain/driver/store.go", "shard string) table.Item {\n", "shard string) table.Item {\nr.Newer = \"added\"\n"},
-	{"domain/driver/store.go", `Type: "driver", `, `Type: "driver", Layout: 7, `},
+	{"domain/driver/store.go", "r Record) table.Item {\n", "r Record) table.Item {\nr.Newer = \"added\"\n"},
+	{"domain/driver/store.go", `authz.Driver, r.ID), `, `authz.Driver, r.ID), Layout: 7, Doc: r, `},
 	{"domain/driver/store.go", `{"status": r.Status, `, `{"newer": "added", "status": r.Status, `},
 	{"domain/branding/branding.go", "type Branding struct {\n", "type Branding struct {\nNewer string `json:\"newer\"`\n"},
-	{"domain/branding/store.go", "now Branding) table.Item {\n", "now Branding) table.Item {\nnow.Newer = \"added\"\n"},
-	{"domain/branding/store.go", `Type: "branding", `,
-		`Type: "branding", Layout: 7, Attrs: map[string]any{"newer": "added"}, `},
+	{"domain/branding/branding.go", "_ Branding) table.Item { return table.Item{Key: Key(t), ",
+		"b Branding) table.Item {\nb.Newer = \"added\"\n" +
+			`return table.Item{Key: Key(t), Layout: 7, Attrs: map[string]any{"newer": "added"}, Doc: b, `},
 	{"domain/address/address.go", "type Address struct {\n", "type Address struct {\nNewer string `json:\"newer\"`\n"},
 	{"domain/address/store.go", "a Address) table.Item {\n", "a Address) table.Item {\na.Newer = \"added\"\n"},
-	{"domain/address/store.go", `Type: "address", `,
-		`Type: "address", Layout: 7, Attrs: map[string]any{"newer": "added"}, `},
+	{"domain/address/store.go", `string(a.Lng)), `,
+		`string(a.Lng)), Layout: 7, Attrs: map[string]any{"newer": "added"}, Doc: a, `},
 	{"domain/settings/service.go", "type ServiceType struct {\n",
 		"type ServiceType struct {\nNewer string `json:\"newer\"`\n"},
 	{"domain/settings/service.go", "s Service) table.Item {\n", "s Service) table.Item {\ns.Newer = \"added\"\n"},
-	{"domain/settings/service.go", `Type: "service", `, `Type: "service", Layout: 7, `},
+	{"domain/settings/service.go", `Key: ServiceKey(t, s.ID), `, `Key: ServiceKey(t, s.ID), Layout: 7, `},
 	{"domain/settings/service.go", `{"active": s.Active, `, `{"newer": "added", "active": s.Active, `},
+	{"edge/api/idempotency.go", `Layout: fingerprintForm,`, `Layout: 7,`},
+	{"edge/api/idempotency.go", `"etag": nil, "client": nil, "sealed": nil}}
+	if`, `"newer": "added", "etag": nil, "client": nil, "sealed": nil}}
+	if`},
 	{"background/projection/counted.go", "type Counted struct {\n",
 		"type Counted struct {\nNewer string `json:\"newer\"`\n"},
 	{"background/projection/counted.go", "was table.Item) {\n", "was table.Item) {\nc.Newer = \"added\"\n"},
@@ -77,6 +83,9 @@ var newer = []struct{ file, old, new string }{
 // have a document.
 var changedKinds = map[string]bool{"trip": true, "wallet": false, "counter": false, "family": true, "driver": true,
 	"branding": true, "address": true, "service": true, "counted": true}
+
+// declared matches the beginning of a declaration of a type of item.
+var declared = regexp.MustCompile(`(table\.Kind\[\w+\]\{)Type: `)
 
 // overlay writes the newer sources and the file that "go build -overlay" reads. It
 // returns the path of that file.
@@ -92,7 +101,7 @@ func overlay(t *testing.T, dir string) string {
 		}
 		text, err := os.ReadFile(from)
 		testkit.Must(t, err)
-		source := strings.ReplaceAll(string(text), "table.Kind{Type: ", "table.Kind{Type : ") // no change is there
+		source := declared.ReplaceAllString(string(text), "${1}Type : ") // no change is there
 		if n := strings.Count(source, change.old); n != 1 {
 			t.Fatalf("%s has %q %d times; the newer build needs another place for its change", change.file, change.old, n)
 		}
@@ -166,6 +175,51 @@ func (b *build) refresh(tokens flow.Tokens) flow.Tokens {
 	return next
 }
 
+// keyed are requests whose responses are stored for their keys: of each status that is
+// stored, and of each audience.
+var keyed = []struct {
+	audience, path, body string
+	status               int
+}{
+	{"rider", "/api/v1/me/trips", `{"originAddress":"A","originLat":40.5,"originLng":-73.5}`, 201},
+	{"rider", "/api/v1/me/trips/trp_00000000000000000000000000/cancel", `{}`, 404},
+	{"driver", "/api/v1/me/wallet/withdrawals", `{"amount":9999}`, 409},
+	{"dashboard", "/api/v1/zones", `{"name":"Pier","area":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]]}}`,
+		201},
+	{"dashboard", "/api/v1/webhooks", `{"url":"https://hooks.metro.example/events"}`, 201},
+}
+
+// shownSecret matches what only the client sees again that made the request.
+var shownSecret = regexp.MustCompile(`,"secret":"whsec_[^"]+"`)
+
+// repeatKeys sends keyed requests to one build and again to the other, and others to both
+// at the same time. Each is carried out once.
+func repeatKeys(one, other *build, mark string) {
+	one.Helper()
+	for _, k := range keyed {
+		send := func(b *build, key string) response {
+			a, err := b.send(http.MethodPost, k.audience, k.path, k.body, one.name+mark+k.path+key)
+			if a.body = shownSecret.ReplaceAllString(a.body, ""); err != nil || a.status != k.status {
+				one.Errorf("%s: %s: %v %d %s", b.name, k.path, err, a.status, a.body)
+			}
+			return a
+		}
+		first := send(one, "")
+		if again := send(other, ""); again.body != first.body || !again.replayed {
+			one.Errorf("%s: %s %s, then %s: %s", k.path, one.name, first.body, other.name, again.body)
+		}
+		var answers [2]response
+		var both sync.WaitGroup
+		for i, b := range []*build{one, other} {
+			both.Go(func() { answers[i] = send(b, "at-once") })
+		}
+		both.Wait()
+		if answers[0].body != answers[1].body {
+			one.Errorf("%s at once: %s and %s", k.path, answers[0].body, answers[1].body)
+		}
+	}
+}
+
 // turns lets the builds send a ride's calls in turn.
 func turns(by ...*build) script.Send {
 	n := 0
@@ -237,10 +291,33 @@ func kept(t *testing.T, records []types.Record) map[string]int {
 	return out
 }
 
+// sameReports waits until the reports of both builds are the same, with completed rides.
+func sameReports(t *testing.T, by ...*build) {
+	t.Helper()
+	from, to := time.Now().AddDate(0, 0, -300).Format(time.DateOnly), time.Now().AddDate(0, 0, 2).Format(time.DateOnly)
+	for deadline := time.Now().Add(testkit.Patience); ; time.Sleep(50 * time.Millisecond) {
+		var all []map[string]any
+		for _, b := range by {
+			var one map[string]any
+			testkit.Must(t, json.Unmarshal([]byte(b.must(http.MethodGet, "dashboard",
+				"/api/v1/reports/summary?from="+from+"&to="+to, "", "").body), &one))
+			all = append(all, one)
+		}
+		same := reflect.DeepEqual(all[0], all[len(all)-1])
+		if rides, _ := all[0]["completedTrips"].(float64); same && rides > 0 && all[0]["revenue"] != 0.0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the builds report %v", all)
+		}
+	}
+}
+
 // TestTwoBuilds runs a newer build and this one as two processes on one table.
 // In the canary both change the same items, and both follow the stream; after
 // the rollback only this build does. The table's stream has every change: none
-// drops what the newer build added, and v never falls.
+// drops what the newer build added, and v never falls. A repeated Idempotency-Key gets the
+// response of the other build.
 func TestTwoBuilds(t *testing.T) {
 	testkit.Long(t)
 	t.Setenv("TABLE_NAME", "")
@@ -275,9 +352,11 @@ func TestTwoBuilds(t *testing.T) {
 			one, other = plain, canary
 		}
 		tokens = other.refresh(one.refresh(tokens))
+		repeatKeys(one, other, fmt.Sprint(n))
 		_, err := ride(fmt.Sprint("canary-", n)).Take(turns(one, other))
 		testkit.Must(t, err)
 	}
+	sameReports(t, canary, plain)
 	open := ride("open")
 	open.ID = canary.ride(open, "request", "accept")
 	tokens = canary.refresh(tokens)
@@ -286,7 +365,7 @@ func TestTwoBuilds(t *testing.T) {
 	plain.change(service, "rollback")
 	plain.refresh(tokens)
 	plain.ride(open, script.Steps[2:]...)
-	for deadline := time.Now().Add(10 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(testkit.Patience); ; time.Sleep(50 * time.Millisecond) {
 		after := kept(t, written(t, on.URL, running.Table)[before:])
 		if len(after) == len(changedKinds) || t.Failed() {
 			break

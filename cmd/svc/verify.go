@@ -65,11 +65,11 @@ receipt of a trip that is not completed.`,
 			}
 			err := p.each(ctx, args, func(n tenant.Tenant, t table.Tenant) error {
 				r := run(n.Slug)
-				total, err := report.Trips(ctx, t)
+				counted, err := report.All(ctx, t)
 				if err != nil {
 					return err
 				}
-				return verifyTenant(ctx, n.Slug, t, r, func(of string) { bar.follow(r, of, total) })
+				return verifyTenant(ctx, n.Slug, t, r, func(of string) { bar.follow(r, of, counted.Trips) })
 			}, func() error {
 				return check(run("")).Posts(ctx, p.db.Platform(feedback.Kinds...), feedback.AllPartition)
 			})

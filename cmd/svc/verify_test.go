@@ -1,16 +1,13 @@
 package main
 
 import (
-	"context"
 	"regexp"
 	"strings"
 	"testing"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/data/counter"
-	"svc/pkg/data/table"
 	"svc/pkg/domain/tenant"
-	"svc/pkg/local/folder"
-	"svc/pkg/local/testkit"
 
 	"github.com/shopspring/decimal"
 )
@@ -28,14 +25,7 @@ func TestVerifyAndRebuild(t *testing.T) {
 		`[1-9]\d* wallet names\.\n$`).MatchString(out) {
 		t.Fatalf("verify of the demo: %d %s %s", code, out, errs)
 	}
-	running, err := folder.Find(t.Context(), w.data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := table.Open(context.Background(), table.Options{Table: running.Table, Endpoint: running.Endpoint})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := w.opened()
 	n, err := tenant.Store{DB: db}.BySlug(t.Context(), "metro")
 	if err != nil {
 		t.Fatal(err)

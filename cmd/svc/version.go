@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,26 +19,44 @@ func versionCommand(c *cli) *cobra.Command {
 		})}
 }
 
-// version returns the version of the API, then what Go recorded of the build: the
-// module's version, the commit and its time, and the Go release.
+// stamp is the commit that make build has built from, with -changed behind it if the
+// sources had changed since; "" for another build.
+var stamp string
+
+// version returns the version of the API, then what is known of the build: the
+// module's version, the commit, and the Go release.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return api.Version + ", " + runtime.Version()
 	}
+	return describe(info, stamp)
+}
+
+// describe prefers what Go recorded to the stamp, because Go also records the time.
+func describe(info *debug.BuildInfo, stamp string) string {
 	set := map[string]string{}
 	for _, s := range info.Settings {
 		set[s.Key] = s.Value
 	}
 	out := api.Version
-	if built := info.Main.Version; built != "" { // a tag, or a version derived from the commit
+	if built := info.Main.Version; built != "" && built != "(devel)" { // a tag, or a version derived from the commit
 		out += ", build " + built
 	}
-	if commit := set["vcs.revision"]; commit != "" {
+	switch commit := set["vcs.revision"]; {
+	case commit != "":
 		out += ", commit " + commit[:min(len(commit), 12)] + " of " + set["vcs.time"]
-	}
-	if set["vcs.modified"] == "true" {
-		out += ", changed since"
+		if set["vcs.modified"] == "true" {
+			out += ", changed since"
+		}
+	case stamp != "":
+		commit, changed := strings.CutSuffix(stamp, "-changed")
+		out += ", commit " + commit
+		if changed {
+			out += ", changed since"
+		}
+	default:
+		out += ", commit unknown"
 	}
 	return out + ", " + info.GoVersion
 }

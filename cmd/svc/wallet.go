@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/tenant"
@@ -31,8 +32,16 @@ func (c *cli) walletShow() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		company, err := t.Get(ctx, tenant.Key(t))
+		if err != nil {
+			return err
+		}
+		n, err := tenant.Kind.FromItem(company)
+		if err != nil {
+			return err
+		}
 		rows := cols{head: "AT TYPE AMOUNT DESCRIPTION ID+"}
-		rows.add("", "BALANCE", found.Balance, namesOf(p, t).anybody(ctx, id), id)
+		rows.add("", "BALANCE", string(found.Balance)+" "+n.Currency, namesOf(p, t).anybody(ctx, id), id)
 		for _, p := range found.Transactions {
 			rows.add(p.CreatedAt, p.Type, p.Amount, p.Description, p.ID)
 		}
@@ -75,7 +84,7 @@ func (c *cli) walletPost() *cobra.Command {
 	side := cmd.Flags().String("side", "driver", "`audience` of the account: driver or rider")
 	text := cmd.Flags().String("description", "", "`text` for the owner of the wallet; required")
 	about := cmd.Flags().String("trip", "", "`id` or code of the trip that it is about; required for REFUND")
-	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
+	cmd.RunE = c.in(func(ctx context.Context, p platform, t table.Tenant, args []string) error {
 		kinds := []string{wallet.TopUp, wallet.Refund, wallet.Payout, wallet.Adjustment}
 		if err := known("type", args[2], kinds); err != nil {
 			return err
@@ -84,26 +93,27 @@ func (c *cli) walletPost() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		s, err := ledger(ctx, t)
-		if err != nil {
-			return err
-		}
-		p := receipt.Post{Type: args[2], Amount: json.Number(args[3]), Description: *text}
-		if p.DriverID = &id; *side == "rider" {
-			p.DriverID, p.CustomerID = nil, &id
+		post := receipt.Post{Type: args[2], Amount: json.Number(args[3]), Description: *text, DriverID: &id}
+		if *side == "rider" {
+			post.DriverID, post.CustomerID = nil, &id
 		}
 		if *about != "" {
-			_, one, err := readTrip(ctx, t, *about)
+			id, err := identified(ctx, t, ids.Trip, *about)
 			if err != nil {
 				return err
 			}
-			p.TripID = &one.ID
+			post.TripID = &id
 		}
-		made, err := s.Post(ctx, p)
+		var made receipt.Made
+		answer, err := p.ask(ctx, t, "svc_post_to_wallet", post)
+		if err == nil {
+			err = json.Unmarshal(answer, &made)
+		}
 		if err != nil {
 			return err
 		}
-		return c.done(made, "Posted %s %s. The balance is %s now.", string(made.Amount), made.Currency, string(made.Balance))
+		return c.done(answer, "Posted %s %s. The balance is %s now.", string(made.Amount), made.Currency,
+			string(made.Balance))
 	})
 	return cmd
 }

@@ -4,17 +4,22 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/domain/event"
 	"svc/pkg/domain/webhook"
 )
@@ -25,6 +30,7 @@ type receiver struct {
 	mu     sync.Mutex
 	secret string
 	got    []string // types of events, or why a message was refused
+	about  []string // the events' resources
 }
 
 func receive(t *testing.T) *receiver {
@@ -32,7 +38,7 @@ func receive(t *testing.T) *receiver {
 	r := &receiver{}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		body, _ := io.ReadAll(q.Body)
-		var message struct{ Type, Challenge string }
+		var message struct{ Type, Challenge, Resource string }
 		_ = json.Unmarshal(body, &message)
 		if message.Challenge != "" {
 			_, _ = fmt.Fprintf(w, `{"challenge": %q}`, message.Challenge)
@@ -47,7 +53,7 @@ func receive(t *testing.T) *receiver {
 		if err != nil {
 			message.Type = err.Error()
 		}
-		r.got = append(r.got, message.Type)
+		r.got, r.about = append(r.got, message.Type), append(r.about, message.Resource)
 	}))
 	t.Cleanup(r.Close)
 	return r
@@ -56,16 +62,27 @@ func receive(t *testing.T) *receiver {
 // wait waits until the receiver has an event of the type.
 func (r *receiver) wait(t *testing.T, kind string) {
 	t.Helper()
-	for range 600 {
+	for deadline := time.Now().Add(testkit.Patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		r.mu.Lock()
 		found := strings.Contains(strings.Join(r.got, "\n")+"\n", kind+"\n")
 		r.mu.Unlock()
 		if found {
 			return
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
 	t.Fatalf("no %s: %q", kind, r.got)
+}
+
+// count returns how many events about a resource the receiver has.
+func (r *receiver) count(resource string) (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, about := range r.about {
+		if about == resource {
+			n++
+		}
+	}
+	return n
 }
 
 func (r *receiver) use(secret string) {
@@ -92,19 +109,21 @@ func TestWebhookCommands(t *testing.T) {
 	w.ok("trigger", "metro", "driver.status_changed") // the old secret still verifies
 	r.wait(t, "driver.status_changed")
 	r.use(next.Secret)
-	w.ok("trigger", "metro", "trip.rated") // as a test event
+	w.ok("trigger", "metro", "trip.rated") // a whole ride
 	r.wait(t, "trip.rated")
-	w.ok("webhook", "test", "metro", one.ID, "--type", "wallet.posted")
+	if out := w.ok("webhook", "test", "metro", one.ID, "--type", "wallet.posted"); !strings.HasSuffix(out,
+		"svc webhook deliveries metro "+one.ID+"\n") {
+		t.Errorf("the next command is not in %q", out)
+	}
 	r.wait(t, "wallet.posted")
 	var sent []webhook.Delivery
-	for range 600 {
+	for deadline := time.Now().Add(testkit.Patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		sent = read[[]webhook.Delivery](w, "webhook", "deliveries", "metro", one.ID, "--status", "succeeded")
-		if len(sent) == 4 {
+		if len(sent) == 5 {
 			break
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
-	if len(sent) != 4 {
+	if len(sent) != 5 {
 		t.Fatalf("deliveries: %+v", sent)
 	}
 	for _, d := range sent {
@@ -119,7 +138,9 @@ func TestWebhookCommands(t *testing.T) {
 	}
 	for _, wrong := range [][]string{{"webhook", "create", "metro", "http://10.0.0.1/"}, {"webhook", "test", "metro",
 		"whk_1"}, {"webhook", "create", "metro", r.URL, "--type", "trip.flown"}, {"trigger", "metro", "trip.flown"},
-		{"webhook", "replay", "metro", one.ID, "evt_1"}, {"webhook", "rotate", "metro", one.ID, "--overlap", "200h"}} {
+		{"webhook", "replay", "metro", one.ID, "evt_1"}, {"webhook", "rotate", "metro", one.ID, "--overlap", "200h"},
+		{"webhook", "rotate", "metro", one.ID, "--overlap", "90m"},
+		{"webhook", "rotate", "metro", one.ID, "--overlap", "2"}} {
 		if out, _, code := w.run(wrong...); code == 0 {
 			t.Errorf("svc %s: %s", strings.Join(wrong, " "), out)
 		}
@@ -152,7 +173,7 @@ func TestListen(t *testing.T) {
 	if last.Data.TripID == "" || regexp.MustCompile(`@|\+1`).MatchString(shown) {
 		t.Errorf("events:\n%s", shown)
 	}
-	if _, errs, code := w.run("listen", "metro", "--forward-to", "127.0.0.1:80"); code != 2 ||
+	if _, errs, code := w.run("listen", "metro", "--forward-to", "ftp://127.0.0.1/"); code != 2 ||
 		!strings.Contains(errs, "expected a URL") {
 		t.Errorf("a wrong address: %d %s", code, errs)
 	}
@@ -165,6 +186,55 @@ func TestListen(t *testing.T) {
 	case text := <-out:
 		t.Errorf("svc listen ended: %s", text)
 	default: // it ends with the test's context
+	}
+}
+
+// TestListenOutlivesTheService: svc listen waits while svc dev is restarted, and then
+// sends what came meanwhile and later, each event once. It takes an address without a
+// scheme.
+func TestListenOutlivesTheService(t *testing.T) {
+	t.Parallel()
+	w, r := &world{T: t, data: demoFolder(t)}, receive(t)
+	secret := "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="
+	r.use(secret)
+	restart := func() func() {
+		_, _, stop := devFor(t, w.data, isRunning)
+		return stop
+	}
+	stop := restart()
+	limited := *w
+	ended := make(chan string, 1)
+	go func() {
+		_, errs, _ := limited.run("listen", "metro", "--forward-to", strings.TrimPrefix(r.URL, "http://")+"/ok", "--secret",
+			secret, "--type", "trip.requested", "--after", "latest")
+		ended <- errs
+	}()
+	ride := func() string {
+		changed := read[map[string]string](w, "trigger", "metro", "trip.requested")["changed"]
+		return strings.TrimPrefix(changed, "trip ")
+	}
+	first := ride()
+	for deadline := time.Now().Add(testkit.Patience); r.count(first) == 0; time.Sleep(50 * time.Millisecond) {
+		if first = ride(); time.Now().After(deadline) { // svc listen may not have found its place before
+			t.Fatal("svc listen sends nothing")
+		}
+		time.Sleep(2 * pollEvery)
+	}
+	stop()
+	restart()
+	second := ride()
+	for deadline := time.Now().Add(testkit.Patience); r.count(second) == 0; time.Sleep(50 * time.Millisecond) {
+		select {
+		case errs := <-ended:
+			t.Fatalf("svc listen ended: %s", errs)
+		default:
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("svc listen sends nothing after the restart")
+		}
+	}
+	if r.count(first) != 1 || r.count(second) != 1 {
+		t.Errorf("%d and %d times", r.count(first), r.count(second))
 	}
 }
 
@@ -195,11 +265,10 @@ func TestSandboxWithRobots(t *testing.T) {
 // enabled waits until metro's only endpoint has echoed its challenge.
 func (w *world) enabled(t *testing.T) {
 	t.Helper()
-	for range 600 {
+	for deadline := time.Now().Add(testkit.Patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if read[[]webhook.Endpoint](w, "webhook", "list", "metro")[0].Status == webhook.Enabled {
 			return
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
 	t.Fatal("the endpoint is not enabled")
 }
@@ -219,15 +288,14 @@ func TestWebhookEnable(t *testing.T) {
 	}))
 	t.Cleanup(late.Close)
 	one := read[endpointWithSecret](w, "webhook", "create", "metro", late.URL)
-	for range 600 {
+	for deadline := time.Now().Add(testkit.Patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		why := read[[]webhook.Endpoint](w, "webhook", "list", "metro")[0].Reason
 		if why != nil && *why != webhook.Unverified {
 			break
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
 	_, errs, code := w.run("webhook", "test", "metro", one.ID)
-	if code != 1 || !strings.Contains(errs, "Start its receiver") {
+	if code != 1 || !strings.Contains(errs, "Start its receiver, then enable it") {
 		t.Errorf("a test of a pending endpoint: %d %s", code, errs)
 	}
 	ready.Store(true)
@@ -236,4 +304,48 @@ func TestWebhookEnable(t *testing.T) {
 	if again := read[webhook.Endpoint](w, "webhook", "enable", "metro", one.ID); again.Status != webhook.Enabled {
 		t.Errorf("enabled again: %+v", again)
 	}
+}
+
+// TestTriggerEveryType: in a new sandbox without people and without an endpoint, svc
+// trigger makes an event of each type.
+func TestTriggerEveryType(t *testing.T) {
+	testkit.Long(t)
+	t.Parallel()
+	w := start(t, "--no-demo")
+	w.ok("tenant", "create", "fresh", "--name", "Fresh", "--currency", "USD", "--sandbox", "--flag", "taxiEnabled=true",
+		"--flag", "deliveryEnabled=true")
+	missing := map[string]bool{}
+	var erasures errgroup.Group // they wait for a job, which runs each minute
+	for _, kind := range event.Types() {
+		missing[kind.Name] = true
+		trigger := func() error {
+			if _, errs, code := w.run("trigger", "fresh", kind.Name); code != 0 {
+				return fmt.Errorf("svc trigger fresh %s: %s", kind.Name, errs)
+			}
+			return nil
+		}
+		if strings.HasSuffix(kind.Name, ".erased") {
+			erasures.Go(trigger)
+		} else if err := trigger(); err != nil {
+			t.Error(err)
+		}
+	}
+	testkit.Must(t, erasures.Wait())
+	for deadline := time.Now().Add(testkit.Patience); len(missing) > 0; time.Sleep(100 * time.Millisecond) {
+		for line := range strings.Lines(w.ok("events", "fresh", "--limit", "1000", "--json")) {
+			var e event.Event
+			testkit.Must(t, json.Unmarshal([]byte(line), &e))
+			delete(missing, e.Type)
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("no events of %v", slices.Sorted(maps.Keys(missing)))
+		}
+	}
+	w.ok("verify")
+}
+
+// endpointWithSecret is an endpoint as --json prints it once.
+type endpointWithSecret struct {
+	webhook.Endpoint
+	Secret string `json:"secret"`
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc/pkg/local/markdown"
+	"svc/pkg/base/plaintext"
 )
 
 // helpWidth is the width of help texts, in columns.
@@ -35,7 +35,7 @@ func filled(text string) string {
 		if indented.MatchString(p) {
 			continue
 		}
-		paragraphs[i] = markdown.Wrap(p, helpWidth)
+		paragraphs[i] = plaintext.Wrap(p, helpWidth)
 	}
 	return strings.Join(paragraphs, "\n\n")
 }

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
-	"svc/pkg/app/apptest"
 	"svc/pkg/domain/tenant"
-	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/flow"
 )
 

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -38,8 +39,11 @@ type Runtime struct {
 	// Documents fetches clients' metadata documents and keys; nil means a
 	// transport that reaches public addresses only.
 	Documents http.RoundTripper
-	// Mail sends one-time links for forgotten passwords; nil sends none.
+	// Mail sends a message; nil sends none.
 	Mail oauth.Mailer
+	// MailTime is how long a request for a mailed link takes (oauth.Config); 0
+	// means its default.
+	MailTime time.Duration
 	// Limits are the throttles of the authorization server; zeros mean its
 	// defaults.
 	Limits oauth.Limits
@@ -60,6 +64,8 @@ type Runtime struct {
 	ReadPhone func(typed, country string) *phone.Number
 	// Secrets seals the secrets of webhooks; nil means Sealer.
 	Secrets signing.Sealer
+	// Answers seals secrets beside stored responses; nil means Sealer.
+	Answers signing.Sealer
 	// Webhooks puts messages into the queue of the sender of webhooks; nil means that
 	// this process sends.
 	Webhooks WebhookQueue
@@ -69,6 +75,8 @@ type Runtime struct {
 	// Pace is the time between the steps of the robots that this process makes; zero
 	// means one step each minute.
 	Pace time.Duration
+	// Writable returns an error if the disk takes no more data; nil where there is no disk.
+	Writable func() error
 	// NoRobots lets the robots of sandboxes stand still.
 	NoRobots bool
 	// Streams is how many streams of events all processes may have, if each has one; 0
@@ -76,6 +84,9 @@ type Runtime struct {
 	Streams int
 	// Closing is closed when streams of events must end; nil means never.
 	Closing <-chan struct{}
+	// Local means that the process runs on a developer's machine: webhooks and the keys
+	// of clients may be at addresses of the machine itself.
+	Local bool
 	// Config is what the process read from its environment.
 	Config config.Config
 
@@ -101,8 +112,16 @@ func (p *Runtime) Keys() *signing.Keys {
 // serves.
 func (p *Runtime) AuthorizationServer() *oauth.Server {
 	return oauth.New(oauth.Config{BaseURL: p.BaseURL, Now: p.Now, Address: viewerIP, RefreshGrace: p.RefreshGrace,
-		Documents: p.Documents, Mail: p.Mail, Limits: p.Limits},
+		Documents: p.Documents, LocalKeys: p.Local, Mail: p.mails(), MailTime: p.MailTime, Limits: p.limits()},
 		p.DB, p.Keys(), p.Logger)
+}
+
+// limits returns Limits, with those of mails from the environment.
+func (p *Runtime) limits() oauth.Limits {
+	l := p.Limits
+	l.Links = cmp.Or(l.Links, p.Config.MailLimits.Of(config.MailForgot))
+	l.SignUps = cmp.Or(l.SignUps, p.Config.MailLimits.Of(config.MailSignUp))
+	return l
 }
 
 // Handler returns the HTTP handler of one function.
@@ -111,7 +130,7 @@ func (p *Runtime) Handler(function string) (http.Handler, error) {
 	case OAuth:
 		return p.authorization(), nil
 	case Docs:
-		return published.New(p.BaseURL, page.ShowMissing, p.tiles), nil
+		return published.New(p.BaseURL, page.ShowMissing, p.tiles()), nil
 	case MCP:
 		return p.agents(append(Rows(p.DB), webhook.AgentRows()...))
 	}
@@ -128,8 +147,10 @@ func (p *Runtime) agents(rows []api.Row) (http.Handler, error) { return mcp.New(
 
 func (p *Runtime) config() api.Config {
 	return api.Config{DB: p.DB, Verifier: p.Keys(), BaseURL: p.BaseURL, Now: p.Now, Observe: p.Observe,
-		Logger: p.Logger, Rates: p.Rates, Files: p.Files, Begun: p.Begun, Mail: p.Mail, Sealer: p.secrets(),
-		Phones: p.ReadPhone, Closing: p.Closing, Streams: p.Streams}
+		Logger: p.Logger, Rates: p.Rates, Files: p.Files, Begun: p.Begun, Mail: p.mails(), MailLimits: p.Config.MailLimits,
+		Sealer:  p.secrets(),
+		Answers: p.answers(), Local: p.Local, Phones: p.ReadPhone, Closing: p.Closing, Streams: p.Streams,
+		CursorKey: p.Keys().CursorKey, KeyedCursors: p.Config.KeyedCursors}
 }
 
 // Functions returns every function that handles requests, by name. The local

@@ -12,8 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/app"
-	"svc/pkg/local/testkit"
 )
 
 // A service of AWS closes connections that were idle for a while. A function that was

@@ -9,16 +9,16 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"svc/internal/test/apptest"
+	"svc/internal/test/script"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
-	"svc/pkg/app/apptest"
 	"svc/pkg/base/money"
 	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/report"
 	statements "svc/pkg/domain/statement"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/wallet"
-	"svc/pkg/local/script"
-	"svc/pkg/local/testkit"
 )
 
 // books is an accountant's view of a company across the end of a month.

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
-	"svc/pkg/app/apptest"
 	"svc/pkg/domain/tenant"
-	"svc/pkg/local/testkit"
 )
 
 // budget is the maximum cost of one request (docs/design.md): sequential round

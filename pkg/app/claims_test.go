@@ -3,10 +3,10 @@ package app_test
 import (
 	"testing"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/access/signing"
 	"svc/pkg/data/table"
-	"svc/pkg/local/testkit"
 )
 
 // TestClaimsMatchTheRecord: an attacker with a stolen signing key and a valid

@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/apptest"
+	"svc/internal/test/script"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
-	"svc/pkg/app/apptest"
 	"svc/pkg/domain/trip"
-	"svc/pkg/local/script"
-	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/flow"
 )
 

@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"svc"
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/app"
-	"svc/pkg/app/apptest"
 	"svc/pkg/base/ids"
 	"svc/pkg/edge/gateway/emulator"
-	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/flow"
 	"svc/pkg/oauth/tokens"
 )
@@ -190,7 +190,7 @@ func TestClocksIdempotency(t *testing.T) {
 	for n := range bodies {
 		group.Go(func() {
 			a := c.at(t, n%len(clocks), keyed(token, "/api/v1/me/trips", ride, "together"))
-			for deadline := time.Now().Add(time.Minute); a.Status == 503 && time.Now().Before(deadline); {
+			for deadline := time.Now().Add(testkit.Patience); a.Status == 503 && time.Now().Before(deadline); {
 				a = c.at(t, n%len(clocks), keyed(token, "/api/v1/me/trips", ride, "together"))
 			}
 			bodies[n] = fmt.Sprint(a.Status, string(a.Body))

@@ -8,16 +8,16 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/apptest"
+	"svc/internal/test/e2e"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/access/signing"
 	"svc/pkg/app"
-	"svc/pkg/app/apptest"
-	"svc/pkg/app/e2e"
 	"svc/pkg/app/localapp"
 	"svc/pkg/base/phone/plans"
 	"svc/pkg/local/demo"
 	"svc/pkg/local/service"
-	"svc/pkg/local/testkit"
 )
 
 // TestEveryChangeMeetsAConflict: each transaction of a request meets a conflict,

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/script"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
-	"svc/pkg/local/script"
-	"svc/pkg/local/testkit"
 )
 
 // used is what a process holds.
@@ -38,7 +38,7 @@ func measure(t *testing.T) (u used) {
 // not grow with the hours. SVC_DAY sets the rides an hour (make day).
 func TestDayOfLoad(t *testing.T) {
 	testkit.Long(t)
-	rides := 4
+	rides := 2
 	if text := os.Getenv("SVC_DAY"); text != "" {
 		var err error
 		rides, err = strconv.Atoi(text)

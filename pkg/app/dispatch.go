@@ -10,6 +10,7 @@ import (
 
 	"svc/pkg/background/dispatch"
 	"svc/pkg/background/robots"
+	"svc/pkg/base/panics"
 )
 
 // Queue passes messages about trips to the worker of dispatch, after a delay.
@@ -62,6 +63,7 @@ func Dispatching(p *Runtime, _ string) (any, error) {
 		events.SQSEvent
 		Sweep bool `json:"sweep"`
 	}) (out events.SQSEventResponse, err error) {
+		defer panics.Catch(&err)
 		if event.Sweep {
 			return out, p.sweepDispatch(ctx)
 		}

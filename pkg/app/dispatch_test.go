@@ -14,9 +14,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/google/go-cmp/cmp"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/app"
 	"svc/pkg/background/dispatch"
-	"svc/pkg/local/testkit"
 )
 
 // The queue gets at most ten messages with each signed request, and its delay. A

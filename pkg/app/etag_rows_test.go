@@ -5,11 +5,11 @@ import (
 	"net/http"
 	"testing"
 
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/app"
-	"svc/pkg/app/apptest"
 	"svc/pkg/edge/api"
-	"svc/pkg/local/testkit"
 )
 
 // untagged has the PATCH rows without an ETag, each with the reason.

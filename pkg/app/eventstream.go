@@ -51,7 +51,7 @@ func (f front) logged(h http.Handler, rows []api.Row, w io.Writer, function stri
 		if !passed {
 			l.write(func(b line) line {
 				return b.ids(r.Context(), w.Header().Get(gateway.RequestHeader), l.function).
-					number("status", float64(seen.code)).cost(time.Since(began), table.Usage{})
+					addNumber("status", float64(seen.code)).cost(time.Since(began), table.Usage{})
 			})
 		}
 	})

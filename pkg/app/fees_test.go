@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/apptest"
 	"svc/pkg/access/authz"
-	"svc/pkg/app/apptest"
 	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"

@@ -15,10 +15,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/app"
 	"svc/pkg/background/jobs"
 	"svc/pkg/edge/api"
-	"svc/pkg/local/testkit"
 )
 
 // TestFilesInS3 runs against the S3 at AWS_ENDPOINT_URL, which `make localstack` starts.

@@ -18,10 +18,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/app"
 	"svc/pkg/background/jobs"
 	"svc/pkg/base/config"
-	"svc/pkg/local/testkit"
 )
 
 // s3 responds as S3 does to the calls of a Bucket (S3 API reference, "Multipart

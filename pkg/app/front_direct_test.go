@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"svc"
+	"svc/internal/test/testkit"
 	"svc/pkg/base/config"
 	"svc/pkg/edge/gateway"
 	"svc/pkg/edge/gateway/emulator"
-	"svc/pkg/local/testkit"
 )
 
 func documents(t *testing.T) gateway.Function {
@@ -35,7 +35,7 @@ func TestSmokePassesTheFront(t *testing.T) {
 	ask := func(p probe, event []byte) error {
 		answer, err := f(t.Context(), event)
 		testkit.Must(t, err)
-		return p.judge(answer, "https://svc.example", false)
+		return p.checkResponse(answer, "https://svc.example", false)
 	}
 	for _, p := range probes(Docs) {
 		event := p.event("https://svc.example")

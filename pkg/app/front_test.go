@@ -18,9 +18,9 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/base/config"
 	"svc/pkg/edge/gateway"
-	"svc/pkg/local/testkit"
 )
 
 const (

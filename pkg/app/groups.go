@@ -124,6 +124,9 @@ func MeRows(db *table.DB) []api.Row {
 		location.Rows(), dispatch.Rows(), event.Rows(), fleet.Rows(db), privacy.Rows(), statement.Rows()), isOperators)
 }
 
+// OperatorRows lists every endpoint that only operators may call.
+func OperatorRows(db *table.DB) []api.Row { return operators(Rows(db)) }
+
 func operators(lists ...[]api.Row) []api.Row {
 	return slices.DeleteFunc(slices.Concat(lists...), func(r api.Row) bool { return !isOperators(r) })
 }

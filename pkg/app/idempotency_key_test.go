@@ -4,15 +4,17 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
 	"svc/pkg/edge/api"
-	"svc/pkg/local/testkit"
 )
 
 // TestIdempotencyAfterInvalid: a 400 is not stored under the key. The corrected
@@ -152,6 +154,49 @@ func TestKeyedRetryAcrossAnUpgrade(t *testing.T) {
 				}
 				s.Do(t, keyed(rider, "/api/v1/me/trips", ride, chosen)).Must(t, test.other)
 			})
+		}
+	}
+}
+
+// TestKeyedRecordStays: the record of a key is where the builds before and after look for
+// it, and has what they read. The literals of this test stay.
+func TestKeyedRecordStays(t *testing.T) {
+	s := newSuite(t)
+	actor, tn := s.actors[authz.Rider], s.Tenant("metro")
+	token, path := s.Token(t, actor), "/api/v1/me/addresses"
+	const body, canonical = `{"lng":2.50,"lat":1,"address":"A"}`, `{"address":"A","lat":1e0,"lng":25e-1}`
+	at := func(key string) table.Key {
+		sum := sha256.Sum256([]byte(key))
+		return table.Key{PK: "T#" + tn.ID() + "#IDEMPOTENCY#" + actor.ID, SK: hex.EncodeToString(sum[:])}
+	}
+	fingerprint := hashOf("POST", path, "", canonical)
+	first := s.Do(t, keyed(token, path, body, "written")).Must(t, 201)
+	it, err := tn.Get(t.Context(), at("written"))
+	testkit.Must(t, err)
+	if it.Layout != 2 || it.Type != "idempotency" || it.Text("fingerprint") != fingerprint || it.Int("status") != 201 ||
+		it.Text("body") != string(first.Body) || it.Expires.Sub(s.Clock.Now()) < 23*time.Hour {
+		t.Errorf("the record is %+v", it)
+	}
+	for name, stored := range map[string]struct {
+		status int
+		body   string
+		more   map[string]any // what a newer build adds
+		layout int
+	}{
+		"of-the-build-before": {201, `{"id":"adr_before"}`, nil, 2},
+		"a-conflict":          {409, `{"error":"invalid_state","error_description":"Before."}`, nil, 2},
+		"of-a-newer-build":    {201, `{"id":"adr_after","newer":true}`, map[string]any{"newer": "added"}, 2},
+		"of-a-newer-layout":   {404, `{"error":"not_found","error_description":"After."}`, map[string]any{"newer": 1}, 7},
+	} {
+		attrs := map[string]any{"fingerprint": fingerprint, "status": stored.status, "body": stored.body}
+		maps.Copy(attrs, stored.more)
+		testkit.Must(t, tn.Load(t.Context(), table.Item{Key: at(name), Type: "idempotency", Layout: stored.layout,
+			Expires: s.Clock.Now().Add(time.Hour), Attrs: attrs}))
+		q := keyed(token, path, body, name)
+		q.Header["X-Request-Id"] = name // the body is not as the document describes it
+		if got := s.Do(t, q); got.Status != stored.status || string(got.Body) != stored.body ||
+			got.Header.Get("Idempotent-Replayed") != "true" {
+			t.Errorf("%s: %d %s", name, got.Status, got.Body)
 		}
 	}
 }

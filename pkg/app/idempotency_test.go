@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
-	"svc/pkg/app/apptest"
-	"svc/pkg/local/testkit"
 )
 
 const ride = `{"originAddress":"A","originLat":1,"originLng":2}`
@@ -82,7 +82,7 @@ func TestRaceIdempotency(t *testing.T) {
 	for i := range bodies {
 		group.Go(func() {
 			a := s.Do(t, keyed(rider, "/api/v1/me/trips", ride, "same"))
-			for deadline := time.Now().Add(time.Minute); a.Status == 503 && time.Now().Before(deadline); {
+			for deadline := time.Now().Add(testkit.Patience); a.Status == 503 && time.Now().Before(deadline); {
 				a = s.Do(t, keyed(rider, "/api/v1/me/trips", ride, "same"))
 			}
 			bodies[i] = string(a.Body)

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
-	"svc/pkg/app/apptest"
 	"svc/pkg/domain/tenant"
-	"svc/pkg/local/testkit"
 )
 
 const places = "/api/v1/me/addresses"

@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"svc"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/access/signing"
 	"svc/pkg/app"
 	"svc/pkg/edge/gateway/emulator"
-	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/flow"
 )
 

@@ -42,6 +42,12 @@ func WebhookSealer(ctx context.Context, c config.Config, load Loader) (signing.S
 	return sealer(ctx, c, "webhook", load)
 }
 
+// AnswerSealer is Sealer for secrets beside the stored response to a request. Only the
+// function that serves the request may open them.
+func AnswerSealer(ctx context.Context, c config.Config, load Loader) (signing.Sealer, error) {
+	return sealer(ctx, c, "answer", load)
+}
+
 func sealer(ctx context.Context, c config.Config, kind string, load Loader) (signing.Sealer, error) {
 	switch {
 	case c.KeyID != "":
@@ -54,8 +60,8 @@ func sealer(ctx context.Context, c config.Config, kind string, load Loader) (sig
 
 // kmsSealer encrypts signing keys or the secrets of webhooks with a KMS key. The
 // encryption context is the name of what is sealed, so KMS rejects it under another
-// name. The kind is "kid" or "webhook": the right to open one kind is none to open
-// the other.
+// name. The kind is "kid", "webhook" or "answer": the right to open one kind is none to
+// open another.
 type kmsSealer struct {
 	client    *kms.Client
 	key, kind string

@@ -13,10 +13,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/kms"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/access/signing"
 	"svc/pkg/app"
 	"svc/pkg/base/config"
-	"svc/pkg/local/testkit"
 )
 
 // TestKMSSealsSigningKeys runs against a real KMS, the one at AWS_ENDPOINT_URL:

@@ -8,14 +8,16 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
+	"svc/pkg/access/signing"
 	"svc/pkg/base/config"
-	"svc/pkg/base/ids"
+	"svc/pkg/base/panics"
 	"svc/pkg/base/phone"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/page"
@@ -23,6 +25,7 @@ import (
 	"svc/pkg/edge/api"
 	"svc/pkg/edge/gateway"
 	"svc/pkg/edge/reference/published"
+	"svc/pkg/oauth/session"
 )
 
 // Serve returns the handler that Lambda calls with a function's events.
@@ -128,7 +131,7 @@ func Authorization(p *Runtime, function string) (any, error) {
 // mailer sets Mail if the environment names an address to mail from.
 func (p *Runtime) mailer() (err error) {
 	if from := p.Config.MailFrom; from != "" {
-		p.Mail, err = SES(context.Background(), from, p.aws)
+		p.Mail, err = SES(context.Background(), from, p.Config.MailConfigurationSet, p.aws)
 	}
 	return err
 }
@@ -137,7 +140,7 @@ func (p *Runtime) mailer() (err error) {
 // /health/live, and the 404 or 405 of any other request.
 func Documents(p *Runtime, function string) (any, error) {
 	return p.requests(function, func(at *Runtime) (http.Handler, error) {
-		return published.New(at.BaseURL, page.ShowMissing, at.tiles), nil
+		return published.New(at.BaseURL, page.ShowMissing, at.tiles()), nil
 	})
 }
 
@@ -147,12 +150,18 @@ func Rotation(p *Runtime, _ string) (any, error) {
 	if p.Sealer, err = Sealer(context.Background(), p.Config, p.aws); err != nil {
 		return nil, err
 	}
-	return p.Keys().Rotate, nil
+	return guarded(p.Keys().Rotate), nil
+}
+
+// guarded makes a panic of a handler its error. Otherwise the process ends with it, and
+// with the other events that it handles.
+func guarded(handle func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error { return panics.Try(func() error { return handle(ctx) }) }
 }
 
 // Settling writes receipts, postings and trip counts for a batch of the stream.
 // The function's schedule sends the event {"sweep": true}. For this event,
-// Settling settles the trips that the stream lost.
+// Settling settles the trips that the stream lost and covers zones of an older build.
 func Settling(p *Runtime, function string) (any, error) {
 	if err := p.keepLostRecords(); err != nil {
 		return nil, err
@@ -161,16 +170,17 @@ func Settling(p *Runtime, function string) (any, error) {
 	return func(ctx context.Context, event struct {
 		events.DynamoDBEvent
 		Sweep bool `json:"sweep"`
-	}) (events.DynamoDBEventResponse, error) {
+	}) (out events.DynamoDBEventResponse, err error) {
+		defer panics.Catch(&err)
 		if event.Sweep {
-			return events.DynamoDBEventResponse{}, p.settlement().Sweep(ctx)
+			return events.DynamoDBEventResponse{}, p.sweepTenants(ctx)
 		}
 		return handle(ctx, event.DynamoDBEvent)
 	}, nil
 }
 
 // Working runs the open jobs.
-func Working(p *Runtime, _ string) (any, error) { return p.work, nil }
+func Working(p *Runtime, _ string) (any, error) { return guarded(p.work), nil }
 
 // Phoning gives a function the numbering plans of phones.
 func Phoning(read func(typed, country string) *phone.Number, serve Serve) Serve {
@@ -216,16 +226,24 @@ func (p *Runtime) requests(function string, build func(at *Runtime) (http.Handle
 	}), nil
 }
 
-// tiles returns the origin of a company's map. Without the settings the console shows
-// no map of others.
-func (p *Runtime) tiles(ctx context.Context, id string) string {
-	if !ids.Valid(ids.Tenant, id) || p.DB == nil {
-		return ""
+// tiles returns what finds the origin of a company's map, if an operator of the company
+// signed in with the request's browser. Without the settings the console shows no map of
+// others.
+func (p *Runtime) tiles() func(r *http.Request, id string) string {
+	if p.DB == nil {
+		return func(*http.Request, string) string { return "" }
 	}
-	d, err := settings.Read(ctx, p.DB.Tenant(id))
-	if err != nil {
-		p.Logger.Error("settings of a map", "error", err)
-		return ""
+	cookies := session.Cookies{Secure: strings.HasPrefix(p.BaseURL, "https://"), Key: signing.CursorKeys(p.DB)}
+	return func(r *http.Request, id string) string {
+		var d settings.Document
+		operates, err := cookies.Operates(r, id)
+		if operates {
+			d, err = settings.Read(r.Context(), p.DB.Tenant(id))
+		}
+		if err != nil {
+			p.Logger.Error("settings of a map", "error", err)
+			return ""
+		}
+		return d.Map.Origin()
 	}
-	return d.Map.Origin()
 }

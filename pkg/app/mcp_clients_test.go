@@ -8,10 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
-	"svc/pkg/app/apptest"
+	"svc/pkg/app"
 	"svc/pkg/edge/api"
-	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/flow"
 )
 
@@ -67,6 +68,15 @@ func TestArgumentsAsModelsWriteThem(t *testing.T) {
 			t.Errorf("%s: %+v", arguments, got.Result.Content)
 		}
 	}
+	person := s.agent(t, s.actors[authz.Rider])
+	for _, name := range []string{"type", "resource", "after"} { // the whole feed would be another answer
+		for _, got := range []toolAnswer{s.call(t, toolCall("/mcp", operator, "svc_list_events", `{"`+name+`":""}`)),
+			s.call(t, toolCall("/mcp/rider/metro", person, "svc_my_events", `{"limit":1,"`+name+`":""}`))} {
+			if got.refusal() != "invalid_request" || !strings.Contains(got.Result.Content[0].Text, `"query.`+name+`"`) {
+				t.Errorf("an empty %s: %+v", name, got.Result.Content)
+			}
+		}
+	}
 	detail := s.call(t, toolCall("/mcp", operator, "svc_wallet_totals", `{"type":"driver","detail":1.0}`))
 	if detail.Result.IsError {
 		t.Errorf("detail 1.0: %+v", detail.Result.Content)
@@ -90,6 +100,181 @@ func TestArgumentsAsModelsWriteThem(t *testing.T) {
 		got := s.call(t, toolCall(address, rider, "svc_request_ride", arguments))
 		if got.refusal() != "invalid_request" || !strings.Contains(got.Result.Content[0].Text, field) {
 			t.Errorf("a required argument is empty: %+v", got)
+		}
+	}
+}
+
+// schemaHasText reports whether a schema of an argument allows a text.
+func schemaHasText(schema any) bool {
+	s, _ := schema.(map[string]any)
+	anyOf, _ := s["anyOf"].([]any)
+	oneOf, _ := s["oneOf"].([]any)
+	branches := append(anyOf, oneOf...)
+	return s["type"] == "string" || s["type"] == nil && len(branches) == 0 || slices.ContainsFunc(branches, schemaHasText)
+}
+
+// withTexts returns a value in which every number, boolean, object and array is written
+// as a text, also within objects and arrays, where the schema allows no text.
+func withTexts(schema, value any) any {
+	s, _ := schema.(map[string]any)
+	switch v := value.(type) {
+	case map[string]any:
+		properties, _ := s["properties"].(map[string]any)
+		for name, member := range v {
+			v[name] = withTexts(properties[name], member)
+		}
+	case []any:
+		for i, one := range v {
+			v[i] = withTexts(s["items"], one)
+		}
+	}
+	if _, isText := value.(string); isText || s == nil || schemaHasText(schema) {
+		return value
+	}
+	text, _ := json.Marshal(value) // it was decoded
+	return string(text)
+}
+
+// TestTextsBecomeWhatIsDeclared: on every tool, arguments that are written as texts, with
+// others that a host adds, are the call with the declared values: the same question, and
+// the same confirmation.
+func TestTextsBecomeWhatIsDeclared(t *testing.T) {
+	testkit.Long(t)
+	s := newSuite(t)
+	metro := s.newEstate(t, "metro")
+	s.Still(t)
+	rows, converted := map[string]api.Row{}, 0
+	for _, r := range app.Rows(s.DB) {
+		rows[r.ID] = r
+	}
+	// Operators come last, because they delete what others use.
+	for _, audience := range []authz.Audience{authz.Rider, authz.Driver, authz.Dashboard} {
+		actor := metro.actors[audience]
+		address, token := agentAddress(actor), s.agent(t, actor)
+		list := s.Do(t, modern(address, token, "tools/list", "", "")).Must(t, 200)
+		for _, tool := range apptest.JSON[struct {
+			Result struct {
+				Tools []struct {
+					Name        string
+					InputSchema map[string]any
+				}
+			}
+		}](t, list).Result.Tools {
+			if strings.HasPrefix(rows[tool.Name].Path, "/api/v1/feedback/{") {
+				continue // all tenants share the roadmap
+			}
+			arguments := metro.arguments(t, rows[tool.Name])
+			plain, err := json.Marshal(arguments)
+			testkit.Must(t, err)
+			texts, _ := withTexts(map[string]any{"type": "string", "properties": tool.InputSchema["properties"]},
+				arguments).(map[string]any)
+			texts["toolCallId"], texts["_meta"] = "call_1", map[string]any{"trace": 1}
+			written, err := json.Marshal(texts)
+			testkit.Must(t, err)
+			first := s.call(t, toolCall(address, token, tool.Name, string(plain)))
+			again := s.call(t, toolCall(address, token, tool.Name, string(written)))
+			asked := first.Result.InputRequests["agreed"].Params.Message
+			if again.Result.InputRequests["agreed"].Params.Message != asked || again.Result.ResultType !=
+				first.Result.ResultType || again.refusal() == "invalid_request" && first.refusal() != "invalid_request" {
+				t.Errorf("%s as %s: %s gets %+v, and %s %+v", tool.Name, audience, plain, first, written, again)
+			}
+			if asked == "" {
+				continue
+			}
+			converted++
+			done := s.call(t, agree(address, token, tool.Name, string(written), first)) // confirmed with the plain values
+			if done.Error.Code != 0 || done.refusal() == "invalid_request" {
+				t.Errorf("%s as %s, confirmed: %+v", tool.Name, audience, done)
+			}
+		}
+	}
+	if converted < 30 {
+		t.Errorf("only %d tools asked", converted)
+	}
+}
+
+// arguments returns arguments of the row's tool: the document's example of its body, and
+// the identifiers of its path.
+func (e estate) arguments(t *testing.T, r api.Row) map[string]any {
+	t.Helper()
+	out := map[string]any{}
+	if body := e.body(r); body != "" {
+		decoder := json.NewDecoder(strings.NewReader(body))
+		decoder.UseNumber()
+		testkit.Must(t, decoder.Decode(&out))
+	}
+	path, template := strings.Split(pathOf(t, e, r), "/"), strings.Split(r.Path, "/")
+	for i, segment := range template {
+		if strings.HasPrefix(segment, "{") {
+			out[strings.Trim(segment, "{}")] = path[i]
+		}
+	}
+	return out
+}
+
+// TestTextsKeepTheirSyntax: a text counts as a number, boolean, object or array only in
+// JSON's syntax, and never where the schema has texts.
+func TestTextsKeepTheirSyntax(t *testing.T) {
+	s := newSuite(t)
+	s.ServiceType(t, "metro", "0.2")
+	address, rider := "/mcp/rider/metro", s.agent(t, s.actors[authz.Rider])
+	driver := s.Driver(t, "metro", "dan").ID
+	operator := s.agent(t, s.actors[authz.Dashboard])
+	amount := func(text string) toolAnswer {
+		return s.call(t, toolCall("/mcp", operator, "svc_post_to_wallet", `{"driverId":"`+driver+
+			`","type":"TOP_UP","description":"d","amount":`+text+`}`))
+	}
+	for text, shown := range map[string]string{`"18.50"`: "18.50", `"1e1"`: "1e1", `"0.10"`: "0.10", `18.5`: "18.5"} {
+		if got := amount(text); !strings.Contains(got.Result.InputRequests["agreed"].Params.Message,
+			"amount: "+shown) {
+			t.Errorf("%s: %+v", text, got)
+		}
+	}
+	for _, text := range []string{`"18,50"`, `"1.850,00"`, `"1_000"`, `"0x10"`, `"+5"`, `".5"`, `"5."`, `"05"`, `" 5"`,
+		`"5 "`,
+		`"5\n"`, `"Infinity"`, `"NaN"`, `"5 USD"`, `"$5"`, `"five"`, `"٥"`, `"５"`, `"true"`, `"null"`, `"[5]"`, `"\"5\""`,
+		`""`, `true`, `["5"]`} {
+		if got := amount(text); got.refusal() != "invalid_request" {
+			t.Errorf("the amount %s: %+v", text, got)
+		}
+	}
+	ride := func(more string) toolAnswer {
+		return apptest.JSON[toolAnswer](t, s.Do(t, toolCall(address, rider, "svc_request_ride",
+			`{"originLat":"40.5","originLng":"-73.5",`+more+`}`)))
+	}
+	for _, text := range []string{`5`, `true`, `{"a":1}`, `[1]`, `null`, `_x`} {
+		value, _ := json.Marshal(text) // a string cannot fail
+		got := ride(`"originAddress":` + string(value))
+		if !strings.Contains(got.Result.InputRequests["agreed"].Params.Message, "originAddress: "+string(value)) {
+			t.Errorf("an address %s: %+v", value, got)
+		}
+	}
+	for _, more := range []string{`"originAddress":5`, `"originAddress":"A","originLat":1`,
+		`"originAddress":"A","toolCallID":1`, `"originAddress":"A","x_meta":1`} { // a repeated name is no call
+		if got := ride(more); got.refusal() != "invalid_request" && got.Error.Code != -32602 {
+			t.Errorf("%s: %+v", more, got)
+		}
+	}
+	whole, _ := json.Marshal(`{"originAddress":"A","originLat":1,"originLng":"2","_meta":{}}`) // a string cannot fail
+	if got := s.call(t, toolCall(address, rider, "svc_request_ride", string(whole))); got.Result.ResultType !=
+		"input_required" || strings.Contains(got.Result.InputRequests["agreed"].Params.Message, "_meta") {
+		t.Errorf("all arguments as one text: %+v", got)
+	}
+}
+
+// TestListsHaveOnePage: a list takes no cursor, because no list returns one.
+func TestListsHaveOnePage(t *testing.T) {
+	s := newSuite(t)
+	operator := s.agent(t, s.actors[authz.Dashboard])
+	for _, method := range []string{"tools/list", "resources/list", "resources/templates/list", "prompts/list",
+		"events/list"} {
+		for cursor, status := range map[string]int{`""`: 200, `null`: 200, `"x"`: 400, `"bm90IG9uZQ"`: 400, `5`: 400,
+			`{"a":1}`: 400} {
+			a := s.Do(t, modern("/mcp", operator, method, "", `"cursor":`+cursor))
+			code := apptest.JSON[toolAnswer](t, a).Error.Code
+			if a.Status != status || (code == -32602) != (status == 400) {
+				t.Errorf("%s with the cursor %s: %d %s", method, cursor, a.Status, a.Body)
+			}
 		}
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
-	"svc/pkg/app/apptest"
 	"svc/pkg/data/audit"
-	"svc/pkg/local/testkit"
 )
 
 // agree returns the call after the person confirmed it.

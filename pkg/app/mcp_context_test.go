@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"svc/internal/test/apptest"
 	"svc/pkg/access/authz"
-	"svc/pkg/app/apptest"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/edge/api"
 )

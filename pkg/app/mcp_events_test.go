@@ -14,12 +14,12 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
-	"svc/pkg/app/apptest"
 	"svc/pkg/domain/event"
 	"svc/pkg/domain/webhook"
 	"svc/pkg/edge/api"
-	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/flow"
 )
 
@@ -141,7 +141,10 @@ func TestAgentsListEvents(t *testing.T) {
 		}
 		for name, want := range map[string]bool{"trip.completed": true, "wallet.posted": true, "verification": false,
 			"customer.updated": audience != authz.Driver, "driver.updated": audience != authz.Rider,
-			"settings.updated": audience == authz.Dashboard} {
+			"settings.updated": audience == authz.Dashboard, "member.deleted": audience == authz.Dashboard,
+			"company.updated": audience == authz.Dashboard, "menu_item.created": audience == authz.Dashboard,
+			"export.completed": audience == authz.Dashboard, "document.created": audience != authz.Rider,
+			"privacy_request.created": true} {
 			if names[name] != want {
 				t.Errorf("%s has %s: %v", audience, name, names[name])
 			}
@@ -184,6 +187,10 @@ func TestBadPolls(t *testing.T) {
 		"other case":          {`"name":"all","Cursor":"earliest"`, -32602},
 		"a cursor of another": {`"name":"all","cursor":"` + foreign + `"`, -32602},
 		"an invented cursor":  {`"name":"all","cursor":"x"`, -32602},
+		"an empty cursor":     {`"name":"all","cursor":""`, -32602},
+		"a forged cursor":     {`"name":"all","cursor":"` + s.forged(strings.Repeat("1.", 500)+"1") + `"`, -32602},
+		"a forged position":   {`"name":"all","cursor":"` + s.forged("1.x") + `"`, -32602},
+		"an empty resource":   {`"name":"all","arguments":{"resource":""}`, -32602},
 		"no events":           {`"name":"all","maxEvents":0`, -32602},
 	} {
 		if got := s.events(t, 400, "/mcp", token, "poll", c.params); got.Error.Code != c.code {
@@ -199,6 +206,31 @@ func TestBadPolls(t *testing.T) {
 	if got := s.events(t, 400, "/mcp", token, "poll", `"name":"all"`); got.Error.Code != -32012 {
 		t.Errorf("with agents off: %+v", got.Error)
 	}
+}
+
+// forged returns a cursor of the dashboard's feed in the form that needs no key.
+func (s *suite) forged(position string) string {
+	return *api.Cursor(position, "events", s.Tenant("metro").ID(), "", "", "")
+}
+
+// TestKeyedCursorsOfTheService: with the setting, the feeds and agents share cursors with a
+// key, which cost no request; cursors without a key go on.
+func TestKeyedCursorsOfTheService(t *testing.T) {
+	s := &suite{Service: apptest.With(t, apptest.Options{KeyedCursors: true}), actors: map[authz.Audience]apptest.Actor{}}
+	operator := s.Operator(t, "metro", "olga")
+	direct, token := s.Token(t, operator), s.agent(t, operator)
+	first := s.page(t, direct, "/api/v1/events?after=earliest&limit=1")
+	if !strings.HasPrefix(first.Cursor, "2.") {
+		t.Fatalf("the cursor is %s", first.Cursor)
+	}
+	s.actors[authz.Dashboard] = operator
+	polled := s.events(t, 200, "/mcp", token, "poll", `"name":"all","cursor":"`+first.Cursor+`"`).Result
+	for _, cursor := range []string{polled.Cursor, first.Cursor, s.forged("0")} {
+		if n := s.Get(t, direct, "/api/v1/events?after="+cursor).Must(t, 200).Seen.Usage.Requests; n > 2 {
+			t.Errorf("a page after %s cost %d requests", cursor, n)
+		}
+	}
+	s.events(t, 400, "/mcp", token, "poll", `"name":"all","cursor":"`+first.Cursor+`A"`)
 }
 
 // inbox is a receiver of an agent's events. It echoes challenges.
@@ -240,12 +272,11 @@ func (in *inbox) take() []delivered {
 // waits waits until the inbox has n messages.
 func (in *inbox) waits(t *testing.T, s *suite, n int) []delivered {
 	t.Helper()
-	for range 600 {
+	for deadline := time.Now().Add(testkit.Patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		s.Drain(t)
 		if got := in.take(); len(got) >= n {
 			return got
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
 	t.Fatalf("%d messages, want %d", len(in.take()), n)
 	return nil
@@ -276,13 +307,13 @@ func (s *suite) hooks(t *testing.T) []webhook.Endpoint {
 func (s *suite) withoutHooks(t *testing.T) {
 	t.Helper()
 	s.Still(t)
-	for range 100 {
+	for deadline := time.Now().Add(testkit.Patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if len(s.hooks(t)) == 0 {
-			break
+			return
 		}
 		s.Drain(t)
-		time.Sleep(50 * time.Millisecond)
 	}
+	t.Fatal("the company keeps its webhook endpoints")
 }
 
 // TestAgentSubscribes: the person agrees once; then the address gets a challenge and
@@ -360,6 +391,9 @@ func TestSubscriptionsAreGuarded(t *testing.T) {
 	s.setAgentActions(t, authz.AgentsAll)
 	operator := s.actors[authz.Dashboard]
 	token := s.agent(t, operator)
+	forgedBy := func(position string) string {
+		return strings.Replace(subscription("all", in.URL), "null", `"`+s.forged(position)+`"`, 1)
+	}
 	for name, c := range map[string]struct {
 		params string
 		code   int
@@ -373,6 +407,10 @@ func TestSubscriptionsAreGuarded(t *testing.T) {
 		"an event of no type": {subscription("trip.vanished", in.URL), -32011},
 		"another tenants cursor": {strings.Replace(subscription("all", in.URL), "null", `"`+s.events(t, 200, "/mcp",
 			s.agent(t, s.Operator(t, "harbor", "hanna")), "poll", `"name":"all"`).Result.Cursor+`"`, 1), -32602},
+		"an empty cursor":   {strings.Replace(subscription("all", in.URL), "null", `""`, 1), -32602},
+		"an empty resource": {subscription("all", in.URL) + `,"arguments":{"resource":""}`, -32602},
+		"a forged cursor":   {forgedBy(strings.Repeat("1.", 500) + "1"), -32602},
+		"a forged position": {forgedBy("0.0x"), -32602},
 	} {
 		if got := s.events(t, 400, "/mcp", token, "subscribe", c.params); got.Error.Code != c.code {
 			t.Errorf("%s: %+v", name, got.Error)

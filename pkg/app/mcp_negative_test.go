@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"svc/internal/test/apptest"
 	"svc/pkg/access/authz"
 	"svc/pkg/app"
-	"svc/pkg/app/apptest"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/edge/api"
 )

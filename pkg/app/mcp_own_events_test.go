@@ -10,11 +10,11 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
-	"svc/pkg/app/apptest"
 	"svc/pkg/domain/event"
 	"svc/pkg/domain/webhook"
-	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/flow"
 )
 
@@ -23,7 +23,7 @@ func (s *suite) own(t *testing.T, a apptest.Actor) []webhook.Record {
 	t.Helper()
 	it, err := s.Tenant(a.Tenant).Get(t.Context(), webhook.BookKey(s.Tenant(a.Tenant), a.ID))
 	testkit.Must(t, err)
-	book, err := webhook.FromItem(it)
+	book, err := webhook.Kind.FromItem(it)
 	testkit.Must(t, err)
 	return book.Endpoints
 }

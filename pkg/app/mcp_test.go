@@ -9,13 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/app"
-	"svc/pkg/app/apptest"
 	"svc/pkg/domain/person"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/edge/api"
-	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/flow"
 )
 

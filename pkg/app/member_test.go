@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
-	"svc/pkg/app/apptest"
 	"svc/pkg/domain/person"
-	"svc/pkg/local/testkit"
 )
 
 // TestMemberAgain: the end of a membership ends its tokens permanently,

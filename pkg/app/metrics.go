@@ -48,18 +48,18 @@ func (l *lines) write(fill func(line) line) {
 // line is a JSON object that is being written.
 type line []byte
 
-func (b line) name(name string) line {
+func (b line) addName(name string) line {
 	if len(b) > 1 {
 		b = append(b, ',')
 	}
 	return append(append(append(b, '"'), name...), `":`...)
 }
 
-func (b line) text(name, value string) line {
+func (b line) addText(name, value string) line {
 	if value == "" {
 		return b
 	}
-	b = b.name(name)
+	b = b.addName(name)
 	for i := range len(value) {
 		if c := value[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
 			quoted, _ := json.Marshal(value) // a string always has a JSON form
@@ -69,11 +69,11 @@ func (b line) text(name, value string) line {
 	return append(append(append(b, '"'), value...), '"')
 }
 
-func (b line) number(name string, value float64) line {
+func (b line) addNumber(name string, value float64) line {
 	if value == 0 {
 		return b
 	}
-	return strconv.AppendFloat(b.name(name), value, 'f', -1, 64)
+	return strconv.AppendFloat(b.addName(name), value, 'f', -1, 64)
 }
 
 // ids writes the request's id. If the caller chose that id, ids also writes the
@@ -81,11 +81,11 @@ func (b line) number(name string, value float64) line {
 // smoke test: the metric filters count only lines that name a function, so such
 // a call turns no alarm red.
 func (b line) ids(ctx context.Context, id, function string) line {
-	b = b.text("request_id", id).text("gateway_id", gateway.Replaced(ctx, id))
+	b = b.addText("request_id", id).addText("gateway_id", gateway.Replaced(ctx, id))
 	if gateway.Direct(ctx) {
 		return b
 	}
-	return b.text("function", function)
+	return b.addText("function", function)
 }
 
 // cost writes the time, round trips and capacity units of a request. Each line
@@ -94,11 +94,11 @@ func (b line) ids(ctx context.Context, id, function string) line {
 // one. If a single round trip consumed nothing, because it failed, cost writes
 // round_trips too.
 func (b line) cost(took time.Duration, used table.Usage) line {
-	b = b.number("ms", max(1, math.Round(took.Seconds()*1000)))
+	b = b.addNumber("ms", max(1, math.Round(took.Seconds()*1000)))
 	if used.Sequential != 1 || used.ReadUnits+used.WriteUnits+used.IndexUnits == 0 {
-		b = b.number("round_trips", float64(used.Sequential))
+		b = b.addNumber("round_trips", float64(used.Sequential))
 	}
-	return b.number("read_units", used.ReadUnits).number("write_units", used.WriteUnits+used.IndexUnits)
+	return b.addNumber("read_units", used.ReadUnits).addNumber("write_units", used.WriteUnits+used.IndexUnits)
 }
 
 // Requests returns an observer that writes the line of each request to w.
@@ -107,17 +107,17 @@ func Requests(w io.Writer, function string) func(context.Context, api.Observatio
 	l := newLines(w, function)
 	return func(ctx context.Context, o api.Observation) {
 		l.write(func(b line) line {
-			b = b.ids(ctx, o.RequestID, l.function).text("operation", o.Operation).number("status", float64(o.Status)).
-				text("error", o.Code).text("check", FailedCheck(o))
+			b = b.ids(ctx, o.RequestID, l.function).addText("operation", o.Operation).addNumber("status", float64(o.Status)).
+				addText("error", o.Code).addText("check", FailedCheck(o))
 			if o.Status >= http.StatusInternalServerError {
-				b = b.text("level", "ERROR")
+				b = b.addText("level", "ERROR")
 				if o.Cause != nil {
-					b = b.text("cause", o.Cause.Error())
+					b = b.addText("cause", o.Cause.Error())
 				}
 			}
-			b = b.text("tenant_id", o.Tenant).text("client_id", o.Client)
+			b = b.addText("tenant_id", o.Tenant).addText("client_id", o.Client)
 			if o.Agent {
-				b = append(b.name("agent"), "true"...)
+				b = append(b.addName("agent"), "true"...)
 			}
 			return b.cost(o.Elapsed, o.Usage)
 		})
@@ -161,8 +161,8 @@ func measured(h http.Handler, w io.Writer, function string) http.Handler {
 			operation, _, _ = strings.Cut(rest, "/")
 		}
 		l.write(func(b line) line {
-			return b.ids(ctx, w.Header().Get(gateway.RequestHeader), l.function).text("operation", operation).
-				number("status", float64(seen.code)).text("error", *code).cost(time.Since(began), meter.Usage())
+			return b.ids(ctx, w.Header().Get(gateway.RequestHeader), l.function).addText("operation", operation).
+				addNumber("status", float64(seen.code)).addText("error", *code).cost(time.Since(began), meter.Usage())
 		})
 	})
 }
@@ -178,8 +178,8 @@ func crashes(h http.Handler, w io.Writer, function string) http.Handler {
 			if !ended {
 				l.write(func(b line) line {
 					return b.ids(r.Context(), gateway.RequestID(r, began), l.function).
-						number("status", http.StatusInternalServerError).text("error", "server_error").
-						text("level", "ERROR").text("cause", "panic").cost(time.Since(began), table.Usage{})
+						addNumber("status", http.StatusInternalServerError).addText("error", "server_error").
+						addText("level", "ERROR").addText("cause", "panic").cost(time.Since(began), table.Usage{})
 				})
 			}
 		}()
@@ -220,9 +220,9 @@ func lagged(h StreamHandler, w io.Writer, function string, now func() time.Time)
 			}
 		}
 		l.write(func(b line) line {
-			return b.text("function", l.function).number("records", float64(len(event.Records))).
-				number("records_failed", float64(failed)).number("read_units", used.ReadUnits).
-				number("write_units", used.WriteUnits+used.IndexUnits).number("lag_ms", lag)
+			return b.addText("function", l.function).addNumber("records", float64(len(event.Records))).
+				addNumber("records_failed", float64(failed)).addNumber("read_units", used.ReadUnits).
+				addNumber("write_units", used.WriteUnits+used.IndexUnits).addNumber("lag_ms", lag)
 		})
 		return answer, err
 	}

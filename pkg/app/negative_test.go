@@ -12,15 +12,15 @@ import (
 	"time"
 
 	"svc"
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/app"
-	"svc/pkg/app/apptest"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/person"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/edge/api"
-	"svc/pkg/local/testkit"
 	"svc/pkg/oauth"
 )
 
@@ -184,11 +184,11 @@ func TestEndedAccessIsRefusedAtOnce(t *testing.T) {
 					_, err := person.Store{DB: s.DB}.Disable(ctx, metro, s.By(), a.ID, disabled)
 					testkit.Must(t, err)
 				case authz.Rider:
-					_, err := customer.Change(ctx, metro, s.By(), a.ID,
+					_, err := customer.Store.Change(ctx, metro, s.By(), a.ID,
 						func(r *customer.Record) error { r.Disabled = disabled; return nil })
 					testkit.Must(t, err)
 				case authz.Driver:
-					_, err := driver.Change(ctx, metro, s.By(), a.ID,
+					_, err := driver.Store.Change(ctx, metro, s.By(), a.ID,
 						func(r *driver.Record) error { r.Disabled = disabled; return nil })
 					testkit.Must(t, err)
 				}

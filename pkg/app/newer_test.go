@@ -20,10 +20,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"svc/internal/test/apptest"
+	"svc/internal/test/e2e"
 	"svc/pkg/access/signing"
 	"svc/pkg/app"
-	"svc/pkg/app/apptest"
-	"svc/pkg/app/e2e"
 	"svc/pkg/app/localapp"
 	"svc/pkg/background/erasure"
 	"svc/pkg/base/phone/plans"
@@ -41,7 +41,7 @@ import (
 	"svc/pkg/local/service"
 	"svc/pkg/oauth/flow"
 
-	"svc/pkg/local/testkit"
+	"svc/internal/test/testkit"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -92,7 +92,8 @@ func (n *newerBuild) put(it sentItem, create bool) {
 	kind := it.text("type")
 	n.note(kind, it)
 	lacks := it.mark()
-	if n.marked[it.key()] && !create && !derived[kind] {
+	erased := strings.Contains(it.text("doc"), `"erasedAt":"`) // keeps nothing unknown: it may tell of the person
+	if n.marked[it.key()] && !create && !derived[kind] && !erased {
 		n.replaced[kind] = true
 		for _, what := range lacks {
 			n.lost[kind+": "+what] = true
@@ -140,7 +141,8 @@ func (n *newerBuild) write(kind string, raw map[string]any) error {
 		delete(n.marked, w.Key.key())
 	case "Update", "UpdateItem":
 		for placeholder, name := range w.ExpressionAttributeNames {
-			if (name == "doc" || name == "v") && !strings.Contains(w.UpdateExpression, "if_not_exists("+placeholder) {
+			if (name == "doc" || name == "v") && strings.Contains(w.UpdateExpression, placeholder) &&
+				!strings.Contains(w.UpdateExpression, "if_not_exists("+placeholder) {
 				n.lost[fmt.Sprintf("%s: an update of %s", w.Key.text("pk"), name)] = true
 			}
 		}
@@ -223,6 +225,7 @@ var derived = map[string]bool{"suffix": true, "rank": true, "text": true}
 // document or v. A new type of item needs a case here.
 func TestUnknownSurvivesEveryWrite(t *testing.T) {
 	testkit.Long(t)
+	t.Parallel()
 	n := &newerBuild{marked: map[string]bool{}, replaced: map[string]bool{}, lost: map[string]bool{},
 		formats: map[string]bool{}}
 	rt := &app.Runtime{Sealer: signing.NewSealer(), Now: time.Now, Logger: slog.New(slog.DiscardHandler),
@@ -325,7 +328,7 @@ func operate(t *testing.T, rt *app.Runtime) {
 	riders, _, err := customer.List(ctx, tn, "", 50)
 	testkit.Must(t, err)
 	riders = slices.DeleteFunc(riders, func(r customer.Record) bool { return r.ErasedAt != nil })
-	_, err = customer.Change(ctx, tn, by, riders[0].ID, func(r *customer.Record) error {
+	_, err = customer.Store.Change(ctx, tn, by, riders[0].ID, func(r *customer.Record) error {
 		r.Agreed = &customer.Agreement{At: timestamp.Format(by.At), Version: "2026-11"}
 		return nil
 	})
@@ -346,7 +349,7 @@ func operate(t *testing.T, rt *app.Runtime) {
 	testkit.Must(t, err)
 	_, err = settings.SetZone(ctx, tn, by, zones[0].ID, func(z *settings.Zone) error { z.Name += " 2"; return nil })
 	testkit.Must(t, err)
-	_, err = customer.Change(ctx, tn, by, riders[0].ID, func(r *customer.Record) error {
+	_, err = customer.Store.Change(ctx, tn, by, riders[0].ID, func(r *customer.Record) error {
 		// So long that the search rows need several transactions.
 		r.FirstName = "Abcdefghijklmnopqrstuvwxyz0123456789 Zyxwvutsrqponmlkjihgfedcba9876543210"
 		r.LastName = "Qwertyuiopasdfghjklzxcvbnm1357924680 Mnbvcxzlkjhgfdsapoiuytrewq0864297531"

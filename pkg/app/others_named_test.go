@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/app"
-	"svc/pkg/app/apptest"
 	"svc/pkg/edge/api"
-	"svc/pkg/local/testkit"
 )
 
 // exclusive has the rows whose body names either a rider or a driver.

@@ -13,12 +13,12 @@ import (
 	"testing"
 
 	"svc"
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/app"
-	"svc/pkg/app/apptest"
 	"svc/pkg/base/ids"
 	"svc/pkg/edge/api"
-	"svc/pkg/local/testkit"
 )
 
 // estate has a resource of every kind that a path or a body can name, of one company.

@@ -11,7 +11,7 @@ import (
 // TestKeysOutOfReach: while the signing keys cannot be read, tokens cannot be
 // verified, and no response claims that a token is invalid.
 func TestKeysOutOfReach(t *testing.T) {
-	t.Parallel() // it waits for time limits, on an engine of its own
+	t.Parallel() // it waits for time limits
 	s := newSuite(t)
 	token := s.Token(t, s.actors[authz.Rider])
 	s.Get(t, token, "/api/v1/me").Must(t, 200)

@@ -4,11 +4,11 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
-	"svc/pkg/app/apptest"
 	"svc/pkg/data/table"
 	"svc/pkg/edge/api"
-	"svc/pkg/local/testkit"
 )
 
 // A tenant over its rate gets a 429 with Retry-After, at no cost to the table.

@@ -21,15 +21,15 @@ const (
 )
 
 // readiness serves /health/ready. It checks that the table can be read, and
-// that the key service decrypts the current ES256 signing key. The request
-// needs no token.
+// that the key service decrypts the current ES256 signing key. On a laptop it also
+// checks that the disk takes writes. The request needs no token.
 type readiness struct {
 	p    *Runtime
 	keys *signing.Keys
 
 	mu     sync.Mutex // held during a check: concurrent callers share its result
 	until  time.Time  // the result is kept until then
-	failed string     // "table" or "keys" if it failed in the last check, else ""
+	failed string     // "table", "keys" or "disk" if it failed in the last check, else ""
 }
 
 // authorization returns the handler of OAuthFunction: the authorization server
@@ -67,7 +67,7 @@ func (h *readiness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// check returns what fails, "table" or "keys", or "" if neither fails.
+// check returns what fails, "table", "keys" or "disk", or "" if none fails.
 func (h *readiness) check(ctx context.Context) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -77,7 +77,12 @@ func (h *readiness) check(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTime)
 	defer cancel()
 	var err error
-	if h.failed, err = h.keys.Ready(ctx); err != nil {
+	if h.failed, err = h.keys.Ready(ctx); err == nil && h.p.Writable != nil {
+		if err = h.p.Writable(); err != nil {
+			h.failed = "disk"
+		}
+	}
+	if err != nil {
 		h.p.Logger.ErrorContext(ctx, "not ready", "failed", h.failed, "error", err)
 	}
 	h.until = h.p.Now().Add(readyKept)

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/signing"
 	"svc/pkg/app"
-	"svc/pkg/app/apptest"
-	"svc/pkg/local/testkit"
 )
 
 const readyBody, tableFailed, keysFailed = `{"status":"ok"}`, `{"status":"unavailable","failed":"table"}`,
@@ -24,7 +24,7 @@ const readyBody, tableFailed, keysFailed = `{"status":"ok"}`, `{"status":"unavai
 // still returns 200. Neither response may be cached.
 func TestReady(t *testing.T) {
 	testkit.Long(t)
-	t.Parallel() // it waits for time limits, on an engine of its own
+	t.Parallel() // it waits for time limits
 	s := newSuite(t)
 	look := func(path string, status int, body string) {
 		t.Helper()

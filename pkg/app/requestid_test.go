@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"svc"
+	"svc/internal/test/testkit"
 	"svc/pkg/data/table"
 	"svc/pkg/edge/api"
 	"svc/pkg/edge/gateway"
-	"svc/pkg/local/testkit"
 )
 
 // TestRequestIDInLogs: the log line of a request has the same id as the

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/app"
-	"svc/pkg/app/apptest"
-	"svc/pkg/local/testkit"
 )
 
 // TestEveryRowInTwoRoundTrips: every row answers its own people in at most two round

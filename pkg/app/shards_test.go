@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
-	"svc/pkg/app/apptest"
 	"svc/pkg/domain/tenant"
-	"svc/pkg/local/testkit"
 )
 
 // traffic is what riders have created so far: trips by id, with their status.

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
-	"svc/pkg/app/apptest"
-	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/flow"
 )
 
@@ -54,7 +54,7 @@ func read(token, path string) apptest.Request {
 // half of those.
 func TestSilentTable(t *testing.T) {
 	testkit.Long(t)
-	t.Parallel() // it waits for time limits, on an engine of its own
+	t.Parallel() // it waits for time limits
 	s := newImpatientSuite(t)
 	rider, fleet := s.Token(t, s.actors[authz.Rider]), s.Token(t, s.actors[authz.Dashboard])
 	client, err := flow.Register(t.Context(), flow.Options{BaseURL: s.URL, Audience: "rider"})
@@ -116,7 +116,7 @@ func TestSilentTable(t *testing.T) {
 // not the function's complete timeout.
 func TestNoAnswerAtAll(t *testing.T) {
 	testkit.Long(t)
-	t.Parallel() // it waits for time limits, on an engine of its own
+	t.Parallel() // it waits for time limits
 	s := newImpatientSuite(t)
 	rider := s.Token(t, s.actors[authz.Rider])
 	s.patiently(t, read(rider, "/api/v1/me")).Must(t, 200)
@@ -140,7 +140,7 @@ func TestUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	for _, carryOut := range []bool{true, false} {
 		t.Run(fmt.Sprint("carried out: ", carryOut), func(t *testing.T) {
-			t.Parallel() // it waits for time limits, on an engine of its own
+			t.Parallel() // it waits for time limits
 			s := newImpatientSuite(t)
 			rider := s.Token(t, s.actors[authz.Rider])
 			s.patiently(t, read(rider, "/api/v1/me")).Must(t, 200)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"svc/pkg/base/config"
+	"svc/pkg/base/panics"
 )
 
 // Times of a smoke test. Its function has 120 seconds.
@@ -56,18 +57,24 @@ func (s *smoke) handle(ctx context.Context, e lifecycle) error {
 		status = "Failed"
 	}
 	s.log.InfoContext(ctx, "smoke test", "deployment", e.DeploymentID, "status", status)
-	return s.again(ctx, func() error { return s.report(ctx, e, status) })
+	return s.untilItSucceeds(ctx, func() error { return s.report(ctx, e, status) })
 }
 
 // failures returns what failed: at most one call for each function, unknown words
 // in SWITCHED_OFF, and a panic. A variable with a wrong value fails alone, before
 // any call.
 func (s *smoke) failures(ctx context.Context) (failed []error) {
-	defer func() {
-		if v := recover(); v != nil {
-			failed = append(failed, fmt.Errorf("panic: %v", v))
-		}
-	}()
+	err := panics.Try(func() error {
+		failed = s.tried(ctx)
+		return nil
+	})
+	if err != nil {
+		failed = append(failed, err)
+	}
+	return failed
+}
+
+func (s *smoke) tried(ctx context.Context) (failed []error) {
 	if deadline, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-smokeReport))
@@ -88,7 +95,7 @@ func (s *smoke) failures(ctx context.Context) (failed []error) {
 			continue
 		}
 		for _, c := range probes(function) {
-			if err := s.again(ctx, func() error { return s.try(ctx, version, c, f) }); err != nil {
+			if err := s.untilItSucceeds(ctx, func() error { return s.try(ctx, version, c, f) }); err != nil {
 				failed = append(failed, fmt.Errorf("%s: %s %s: %w", function, c.method, c.path, err))
 				break // the other calls to this function would most likely fail too
 			}
@@ -97,9 +104,9 @@ func (s *smoke) failures(ctx context.Context) (failed []error) {
 	return failed
 }
 
-// again runs do until it succeeds, at most smokeTries times, because a
+// untilItSucceeds runs do until it succeeds, at most smokeTries times, because a
 // throttled call proves nothing about a version.
-func (s *smoke) again(ctx context.Context, do func() error) error {
+func (s *smoke) untilItSucceeds(ctx context.Context, do func() error) error {
 	for try := 1; ; try++ {
 		err := do()
 		if err == nil || try == smokeTries {
@@ -121,7 +128,7 @@ func (s *smoke) try(ctx context.Context, version string, c probe, f front) error
 	if err != nil {
 		return err
 	}
-	return c.judge(answer, s.address(), f.off[c.off])
+	return c.checkResponse(answer, s.address(), f.off[c.off])
 }
 
 // address returns the service's address for the event of a call. If BASE_URL is

@@ -87,8 +87,8 @@ func unknownToken() string {
 		encode(make([]byte, 64))
 }
 
-// judge compares the response with the expected one.
-func (p probe) judge(answer []byte, base string, off bool) error {
+// checkResponse compares the response with the expected one.
+func (p probe) checkResponse(answer []byte, base string, off bool) error {
 	var a events.APIGatewayV2HTTPResponse
 	if err := json.Unmarshal(answer, &a); err != nil || a.StatusCode == 0 {
 		return fmt.Errorf("not an HTTP response: %.300s", answer)

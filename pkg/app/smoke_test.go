@@ -17,8 +17,8 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/base/config"
-	"svc/pkg/local/testkit"
 )
 
 // console is a test server for the endpoints of Lambda and CodeDeploy.

@@ -12,8 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/domain/webhook"
-	"svc/pkg/local/testkit"
 )
 
 // TestQueueOfWebhooksIsFair: each message has its tenant as its group, so a fair queue

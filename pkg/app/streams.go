@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"sync"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -16,6 +14,7 @@ import (
 	"svc/pkg/background/jobs"
 	"svc/pkg/background/projection"
 	"svc/pkg/background/settlement"
+	"svc/pkg/base/panics"
 	"svc/pkg/data/stream"
 	"svc/pkg/domain/feedback"
 )
@@ -38,31 +37,28 @@ func (p *Runtime) jobs() jobs.Runner {
 
 // work runs what is due of persons' requests, then the open jobs.
 func (p *Runtime) work(ctx context.Context) error {
-	return errors.Join(p.persons().Sweep(ctx), p.jobs().Run(ctx))
+	return errors.Join(guarded(p.persons().Sweep)(ctx), guarded(p.jobs().Run)(ctx))
 }
 
 // projection returns the stream's second reader. It counts, it appends to the
-// event feeds, it tells dispatch which trips have changed, it reads phones, and it
-// keeps riders' addresses within their number. If one of them fails on a record, the
+// event feeds, it tells dispatch which trips have changed, it reads phones, it
+// keeps riders' addresses within their number, it keeps
+// the covers of zones, and it lists drivers by place. If one of them fails on a record, the
 // others still process it.
 func (p *Runtime) projection() StreamHandler {
 	counts := projection.Function{DB: p.DB, Step: projection.Step{Now: p.Now, RankRows: feedback.RankRows}}
 	feeds, giveUp := feed.Function{DB: p.DB, Now: p.Now, Send: p.SendWebhooks}, p.giveUp(Projection)
 	phones := projection.Phones{DB: p.DB, Read: p.ReadPhone}
-	addresses := projection.Addresses{DB: p.DB, Now: p.Now}
+	addresses, zones := projection.Addresses{DB: p.DB, Now: p.Now}, projection.Zones{DB: p.DB}
+	places := projection.Places{DB: p.DB, Now: p.Now}
 	trips := dispatch.Feed{DB: p.DB, Send: func(ctx context.Context, messages []dispatch.Message) error {
 		return p.Send(ctx, 0, messages...)
 	}}
-	return func(ctx context.Context, batch events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
-		var counted, fed, sent, read, trimmed []stream.Failure
-		var wait sync.WaitGroup
-		wait.Go(func() { counted = counts.Process(ctx, batch) })
-		wait.Go(func() { fed = feeds.Process(ctx, batch) })
-		wait.Go(func() { sent = trips.Process(ctx, batch) })
-		wait.Go(func() { read = phones.Process(ctx, batch) })
-		wait.Go(func() { trimmed = addresses.Process(ctx, batch) })
-		wait.Wait()
-		return stream.Answer(ctx, batch, slices.Concat(counted, fed, sent, read, trimmed), giveUp), nil
+	return func(ctx context.Context, batch events.DynamoDBEvent) (out events.DynamoDBEventResponse, err error) {
+		defer panics.Catch(&err)
+		failed := stream.Process(ctx, batch, counts.Process, feeds.Process, trips.Process, phones.Process,
+			addresses.Process, zones.Process, places.Process)
+		return stream.Answer(ctx, batch, failed, giveUp), nil
 	}
 }
 
@@ -80,9 +76,14 @@ func (p *Runtime) StreamHandlers() map[string]StreamHandler {
 	return map[string]StreamHandler{Settlement: p.settlement().Handle, Projection: p.projection()}
 }
 
+// sweepTenants settles trips that the stream lost, and then covers zones of an older build.
+func (p *Runtime) sweepTenants(ctx context.Context) error {
+	return errors.Join(p.settlement().Sweep(ctx), projection.Zones{DB: p.DB}.Sweep(ctx))
+}
+
 // Scheduled returns what the functions on a schedule do, by name.
 func (p *Runtime) Scheduled() map[string]func(context.Context) error {
-	return map[string]func(context.Context) error{Keys: p.Keys().Rotate, Settlement: p.settlement().Sweep,
+	return map[string]func(context.Context) error{Keys: p.Keys().Rotate, Settlement: p.sweepTenants,
 		Dispatch: p.sweepDispatch, Jobs: p.work, Deliver: p.sweepWebhooks}
 }
 

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/access/signing"
-	"svc/pkg/app/apptest"
-	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/flow"
 )
 
@@ -28,7 +28,7 @@ var outages = map[string]func(*testkit.Wire){
 // repeated later.
 func TestUnavailable(t *testing.T) {
 	testkit.Long(t)
-	t.Parallel() // it waits for time limits, on an engine of its own
+	t.Parallel() // it waits for time limits
 	s := newSuite(t)
 	rider := s.actors[authz.Rider]
 	token, fleet := s.Token(t, rider), s.Token(t, s.actors[authz.Dashboard])
@@ -80,7 +80,7 @@ func TestUnavailable(t *testing.T) {
 // TestKeySetOutOfReach: while the key set cannot be read, no token is issued.
 // The code or refresh token stays valid.
 func TestKeySetOutOfReach(t *testing.T) {
-	t.Parallel() // it waits for time limits, on an engine of its own
+	t.Parallel() // it waits for time limits
 	s := newSuite(t)
 	tokens := s.SignIn(t, s.actors[authz.Rider])
 	refresh := posted("/oauth/token", "grant_type", "refresh_token", "refresh_token", tokens.RefreshToken, "client_id",

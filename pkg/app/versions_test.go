@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"svc/internal/test/script"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/background/projection"
 	"svc/pkg/data/counter"
@@ -15,8 +17,6 @@ import (
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
-	"svc/pkg/local/script"
-	"svc/pkg/local/testkit"
 )
 
 const newerLayout = 7

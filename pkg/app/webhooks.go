@@ -3,9 +3,9 @@ package app
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,8 +13,8 @@ import (
 
 	"svc/pkg/access/signing"
 	"svc/pkg/background/deliver"
+	"svc/pkg/base/panics"
 	"svc/pkg/data/table"
-	"svc/pkg/domain/person"
 	"svc/pkg/domain/webhook"
 )
 
@@ -28,27 +28,24 @@ func (p *Runtime) secrets() signing.Sealer {
 	return p.Sealer
 }
 
+func (p *Runtime) answers() signing.Sealer {
+	if p.Answers != nil {
+		return p.Answers
+	}
+	return p.Sealer
+}
+
 // Sender returns the worker that sends webhooks.
 func (p *Runtime) Sender() deliver.Worker {
 	w := deliver.Worker{DB: p.DB, Now: p.Now, Secrets: p.secrets(), Client: deliver.Public(), Later: p.SendWebhooks}
-	if strings.HasPrefix(p.BaseURL, "http://127.0.0.1:") {
+	if p.Local || strings.HasPrefix(p.BaseURL, "http://127.0.0.1:") {
 		w.Client = deliver.Local()
 	}
 	if p.Mail != nil {
-		w.Mail = func(ctx context.Context, id, subject, text string) error {
-			one, err := person.Store{DB: p.DB}.ByID(ctx, id)
-			if err != nil {
-				return err
-			}
-			return p.Mail(ctx, one.Email, subject, text)
-		}
+		w.Mail = p.mailPerson
 	}
 	return w
 }
-
-// localSenders bounds the deliveries that a process without a queue makes at the
-// same time.
-var localSenders = make(chan struct{}, 32)
 
 // SendWebhooks passes messages to the queue. Without one this process sends them,
 // after SendWebhooks has returned, so an endpoint that hangs does not stop the
@@ -72,17 +69,23 @@ func (p *Runtime) SendWebhooks(ctx context.Context, delay time.Duration, message
 	}
 	ctx = context.WithoutCancel(ctx)
 	for _, m := range messages {
-		time.AfterFunc(delay, func() {
-			localSenders <- struct{}{}
-			defer func() { <-localSenders }()
-			if err := w.Handle(ctx, m); err != nil {
-				slog.WarnContext(ctx, "webhook: sent again by the sweep", "error", err)
-				return
-			}
-			tx := p.DB.Platform("DUE").Write()
-			w.Book(m).Remove(tx, webhook.TaskOf(m, at))
-			_ = tx.Commit(ctx) // else the sweep finds nothing to do
-		})
+		send := func() {
+			localSenders.send(m, func() error {
+				err := w.Handle(ctx, m)
+				if err != nil {
+					slog.WarnContext(ctx, "webhook: sent again by the sweep", "tenant", m.Tenant, "endpoint", m.Endpoint, "error", err)
+					return err
+				}
+				tx := p.DB.Platform("DUE").Write()
+				w.Book(m).Remove(tx, webhook.TaskOf(m, at))
+				return tx.Commit(ctx) // else the sweep finds nothing to do
+			})
+		}
+		if delay == 0 {
+			send()
+		} else {
+			time.AfterFunc(delay, send)
+		}
 	}
 	return nil
 }
@@ -97,14 +100,19 @@ func (p *Runtime) sweepWebhooks(ctx context.Context) error {
 		if p.Webhooks != nil {
 			return p.Webhooks(ctx, 0, m)
 		}
-		return w.Handle(ctx, m)
+		return localSenders.sweep(ctx, m, func() error { return w.Handle(context.WithoutCancel(ctx), m) })
 	})
 }
 
-// Sealing gives a function that serves rows the right to seal secrets of webhooks.
+// Sealing gives a function that serves rows the right to seal secrets of webhooks, also
+// beside stored responses.
 func Sealing(serve Serve) Serve {
 	return func(p *Runtime, function string) (any, error) {
-		if err := p.sealWebhooks(); err != nil {
+		err := p.sealWebhooks()
+		if err == nil && p.Secrets != nil {
+			p.Answers, err = AnswerSealer(context.Background(), p.Config, p.aws)
+		}
+		if err != nil {
 			return nil, err
 		}
 		return serve(p, function)
@@ -119,7 +127,8 @@ func (p *Runtime) sealWebhooks() (err error) {
 }
 
 // Delivering sends what the messages of the queue say. The function's schedule sends
-// the event {"sweep": true}: then Delivering puts what is due into the queue.
+// the event {"sweep": true}: then Delivering puts what is due into the queue. A topic
+// sends what SES reports about mails.
 func Delivering(p *Runtime, _ string) (any, error) {
 	if err := p.sealWebhooks(); err != nil {
 		return nil, err
@@ -131,17 +140,23 @@ func Delivering(p *Runtime, _ string) (any, error) {
 		return nil, err
 	}
 	return func(ctx context.Context, event struct {
-		events.SQSEvent
-		Sweep bool `json:"sweep"`
+		Records []deliverRecord
+		Sweep   bool `json:"sweep"`
 	}) (out events.SQSEventResponse, err error) {
+		defer panics.Catch(&err)
 		if event.Sweep {
 			return out, p.sweepWebhooks(ctx)
+		}
+		for _, r := range event.Records { // SNS calls with one record, and again if that fails
+			if r.SNS != nil {
+				return out, p.blockMail(ctx, *r.SNS)
+			}
 		}
 		failed := make([]bool, len(event.Records))
 		done := make(chan struct{})
 		for i, r := range event.Records {
 			go func() {
-				failed[i] = p.deliverOne(ctx, r)
+				failed[i] = p.deliverOne(ctx, r.SQSMessage)
 				done <- struct{}{}
 			}()
 		}
@@ -157,23 +172,34 @@ func Delivering(p *Runtime, _ string) (any, error) {
 	}, nil
 }
 
+// deliverRecord is a message of the queue, or of the topic if it has SNS.
+type deliverRecord struct {
+	events.SQSMessage
+	SNS *events.SNSEntity `json:"Sns"`
+}
+
+// mostReceived is how often a message may come with which the work panics. Then it is
+// kept as dead.
+const mostReceived = 10
+
 func (p *Runtime) deliverOne(ctx context.Context, r events.SQSMessage) (failed bool) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			p.Logger.ErrorContext(ctx, "webhook message", "id", r.MessageId, "error", fmt.Sprint("panic: ", cause))
-			failed = true
-		}
-	}()
 	var m webhook.Message
 	if err := json.Unmarshal([]byte(r.Body), &m); err != nil { // it would be no better the next time
 		p.Logger.ErrorContext(ctx, "webhook message that cannot be read", "id", r.MessageId, "error", err)
 		return false
 	}
-	err := p.Sender().Handle(ctx, m)
-	if err != nil {
-		p.Logger.ErrorContext(ctx, "webhook message", "id", r.MessageId, "error", err)
+	w := p.Sender()
+	err := w.Handle(ctx, m)
+	if err == nil {
+		return false
 	}
-	return err != nil
+	p.Logger.ErrorContext(ctx, "webhook message", "id", r.MessageId, "tenant", m.Tenant, "endpoint", m.Endpoint,
+		"error", err)
+	received, _ := strconv.Atoi(r.Attributes["ApproximateReceiveCount"])
+	if panics.Panicked(err) && received >= mostReceived {
+		return w.Book(m).GiveUp(ctx, webhook.TaskOf(m, p.Now())) != nil
+	}
+	return true
 }
 
 // useWebhookQueue makes the process send to the queue that its environment names.

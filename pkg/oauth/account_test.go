@@ -12,11 +12,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/access/login"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
-	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/flow"
 	"svc/pkg/oauth/link"
 )
@@ -245,8 +245,8 @@ func TestLogout(t *testing.T) {
 		{"a hint alone", "", true, "You are signed out", false},
 		{"an address that is not registered", "client_id=" + c.ID + "&post_logout_redirect_uri=https://evil.example/", true,
 			"Unknown return address", false},
-		{"an address without a client", "post_logout_redirect_uri=https://planner.example/bye", false, "Unknown application",
-			false},
+		{"an address without a client", "post_logout_redirect_uri=https://planner.example/bye", false,
+			"This request cannot be answered", false},
 		{"a hint that is no id_token", "id_token_hint=eyJ", false, "This request cannot be answered", false},
 		{"another client's hint", "client_id=cli_x", true, "This request cannot be answered", false},
 	} {

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/audit"
-	"svc/pkg/local/testkit"
 	"svc/pkg/oauth"
 )
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/domain/person"
-	"svc/pkg/local/testkit"
 )
 
 // inOrder reports whether a page contains the texts in this order.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc/pkg/app/apptest"
+	"svc/internal/test/apptest"
 )
 
 // Attacks through what a browser stores, sends or shares with other windows.

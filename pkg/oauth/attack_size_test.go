@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc/pkg/app/apptest"
+	"svc/internal/test/apptest"
 )
 
 var attacksBySize = []rule{

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"svc/pkg/app/apptest"
-	"svc/pkg/local/testkit"
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 )
 
 // TestAttacks runs the attacks of RFC 9700 section 4 and similar ones against

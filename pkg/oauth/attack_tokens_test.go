@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"svc/pkg/app/apptest"
+	"svc/internal/test/apptest"
 )
 
 var attacksOnCodes = []rule{

@@ -3,13 +3,16 @@ package oauth
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"svc/pkg/access/authz"
 	"svc/pkg/access/signing"
+	"svc/pkg/base/ids"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/page"
 	"svc/pkg/oauth/clients"
@@ -27,7 +30,7 @@ type authorization struct {
 
 	client   clients.Client
 	audience authz.Audience
-	hinted   string   // actor that id_token_hint names, or ""
+	hinted   hint     // of id_token_hint
 	asked    []string // the requested scopes that the client registered
 	session  *session.Session
 	choices  []page.Choice       // tenants to choose from
@@ -36,6 +39,7 @@ type authorization struct {
 	agreed   bool                // an earlier consent permits all granted scopes at these resources
 	own      string              // whose application the pages say it is: ofCompany, ofPlatform, or "" for somebody else's
 	trusted  bool                // the company or the platform trusts the client (see trust)
+	logo     string              // address of the client's logo, if the company or the platform vouches for it
 	silently bool                // the trust takes the place of a consent
 	terms    *customer.Agreement // what a rider must agree to first; nil for nothing
 	epoch    int64               // the grant's epoch when the consent was read
@@ -53,11 +57,14 @@ type authorizations struct {
 	clients   *clients.Registry
 	keys      *signing.Keys
 	companies company.Companies
+	signedIn  *session.Store
 }
 
 // open parses the request and determines its client, audience and tenant. The
-// error is a *protocol.PageError, a *redirectError, a *company.UnknownError, a
-// *clients.DocumentError, a throttle's 429, or an internal error.
+// error is a *protocol.PageError, a *redirectError, an *audienceError, a
+// *company.UnknownError, a *clients.DocumentError, a throttle's 429, or an internal
+// error. Once the client and its redirect address are known, open returns the
+// authorization with an error too.
 func (q *authorizations) open(r *http.Request) (*authorization, error) {
 	ctx := r.Context()
 	asked, err := request.Parse(r.URL.RawQuery)
@@ -81,30 +88,80 @@ func (q *authorizations) open(r *http.Request) (*authorization, error) {
 	if refused == nil {
 		a.audience, a.asked, refused = a.Request.ChooseAudience(a.client)
 	}
-	if refused == nil && a.audience != authz.Dashboard && a.TenantHint == "" && a.Asks("none") {
-		refused = protocol.Refuse("invalid_request", "tenant_hint is missing: riders and drivers belong to a tenant.")
+	if refused == nil {
+		refused = a.CheckChallenge(a.client, a.asked)
 	}
 	if refused == nil && a.IDTokenHint != "" {
-		if a.hinted, err = q.hintedActor(ctx, a.IDTokenHint); errors.Is(err, signing.ErrToken) {
+		if a.hinted, err = q.readHint(ctx, a.IDTokenHint); errors.Is(err, signing.ErrToken) {
 			refused = protocol.Refuse("login_required", "id_token_hint is not an id_token of this issuer.")
 		} else if err != nil {
-			return nil, err
+			return a, err
 		}
 	}
+	if refused == nil && a.audience == "" {
+		if !slices.Contains(a.client.Audiences, a.hinted.audience()) {
+			return a, &audienceError{a}
+		}
+		a.audience = a.hinted.audience()
+	}
 	if refused != nil {
-		return nil, &redirectError{a, refused}
+		return a, &redirectError{a, refused}
 	}
-	if a.TenantHint == "" && a.audience == authz.Dashboard {
-		return a, nil
-	}
-	if a.TenantHint != "" {
-		a.Company, err = q.companies.BySlug(ctx, a.TenantHint)
-	}
-	if a.TenantHint == "" || (err != nil && errors.Is(err, company.ErrUnknown) && a.Query.Has(request.CompanyTyped)) {
-		return nil, &company.UnknownError{Action: "authorize", Query: a.Query, Audience: a.audience}
-	}
-	return a, err
+	return a, q.openCompany(r, a)
 }
+
+// openCompany determines the company. Without tenant_hint it is the one of the rider or
+// driver that id_token_hint names. If no page may be shown, the browser's session names
+// it too.
+func (q *authorizations) openCompany(r *http.Request, a *authorization) (err error) {
+	unknown := &company.UnknownError{Action: "authorize", Query: a.Query, Audience: a.audience}
+	switch {
+	case a.TenantHint != "":
+		if a.Company, err = q.companies.BySlug(r.Context(), a.TenantHint); errors.Is(err, company.ErrUnknown) &&
+			a.Query.Has(request.CompanyTyped) {
+			return unknown
+		}
+		return err
+	case a.audience == authz.Dashboard:
+		return nil
+	}
+	id := ""
+	if a.hinted.audience() == a.audience {
+		id = a.hinted.tenant
+	} else if a.Silent {
+		if id, err = q.companyOfSession(r, a); err != nil {
+			return err
+		}
+	}
+	a.Company, err = q.companies.Enabled(r.Context(), id)
+	if id == "" || errors.Is(err, company.ErrUnknown) {
+		return unknown
+	}
+	return err
+}
+
+// companyOfSession returns the company in which the signed-in person has allowed the
+// client, or "": a client must not learn of other sessions.
+func (q *authorizations) companyOfSession(r *http.Request, a *authorization) (string, error) {
+	n, err := q.signedIn.Find(r.Context(), r)
+	if err != nil || n == nil || n.Audience != a.audience {
+		return "", err
+	}
+	t := q.companies.DB.Tenant(n.TenantID)
+	consent, err := t.Get(r.Context(), consentKey(t, a.client.ID, n.Actor))
+	if err != nil {
+		return "", fmt.Errorf("consent: %w", err)
+	}
+	if !consent.Found() {
+		return "", nil
+	}
+	return n.TenantID, nil
+}
+
+// audienceError means that nothing says as what the person signs in.
+type audienceError struct{ to *authorization }
+
+func (e *audienceError) Error() string { return "the request selects none of the client's audiences" }
 
 // posted reads a form of an authorization's page, and the authorization request
 // that the form's address repeats in its query.
@@ -122,14 +179,24 @@ func reload(w http.ResponseWriter, r *http.Request) error {
 	return redirect(w, http.StatusSeeOther, "authorize?"+r.URL.RawQuery)
 }
 
-// hintedActor returns the actor that an id_token_hint names.
-func (q *authorizations) hintedActor(ctx context.Context, hint string) (string, error) {
-	claims, err := q.keys.VerifyID(ctx, hint)
+// hint is what an id_token_hint names, zero without one.
+type hint struct{ actor, tenant string }
+
+// audience returns the audience of the actor, or "".
+func (h hint) audience() authz.Audience {
+	kind, _, _ := strings.Cut(h.actor, "_")
+	kinds := map[string]authz.Audience{ids.Person: authz.Dashboard, ids.Customer: authz.Rider, ids.Driver: authz.Driver}
+	return kinds[kind]
+}
+
+func (q *authorizations) readHint(ctx context.Context, raw string) (h hint, err error) {
+	claims, err := q.keys.VerifyID(ctx, raw)
 	if err != nil {
-		return "", err
+		return h, err
 	}
-	actor, _ := claims["sub"].(string)
-	return actor, nil
+	h.actor, _ = claims["sub"].(string)
+	h.tenant, _ = claims["tenant_id"].(string)
+	return h, nil
 }
 
 // otherCompany returns the address at which the person can choose another
@@ -165,6 +232,6 @@ func (a *authorization) redirectInterceptable() bool {
 // cameByForm reports whether one of the server's forms led to this request.
 // Browsers then apply the form's policy to the response.
 func (a *authorization) cameByForm(r *http.Request, n *session.Session) bool {
-	return r.Method == http.MethodPost || a.Query.Has(request.CompanyTyped) ||
-		(n != nil && (n.Fresh == a.Name() || n.Picks[a.Name()] != ""))
+	return !a.Silent && (r.Method == http.MethodPost || a.Query.Has(request.CompanyTyped) ||
+		(n != nil && (n.Fresh == a.Name() || n.Picks[a.Name()] != "")))
 }

@@ -6,6 +6,7 @@ import (
 
 	"svc/pkg/base/ids"
 	"svc/pkg/domain/page"
+	"svc/pkg/oauth/company"
 	"svc/pkg/oauth/protocol"
 	"svc/pkg/oauth/request"
 )
@@ -29,14 +30,38 @@ var promptless = map[step]*protocol.Error{
 	stepConsent: protocol.Refuse("consent_required", "The person must consent first, which needs a page."),
 }
 
-// needsPage reports whether the error is one of promptless.
-func needsPage(code string) bool {
-	for _, e := range promptless {
-		if e.Code == code {
-			return true
+// Further errors of prompt=none.
+var (
+	errWhichAudience = protocol.Refuse("account_selection_required", "The scopes select none of the client's audiences. "+
+		"Add a scope of one, or name it by audience, or send id_token_hint.")
+	errWhichCompany = protocol.Refuse("account_selection_required",
+		"The company is not known. Name it by tenant_hint, or send id_token_hint.")
+)
+
+// withoutPage returns the error that the client of a silent request gets in place of the
+// page that err would cause. A page remains only if the client has gone in the meantime.
+func (p *pages) withoutPage(w http.ResponseWriter, r *http.Request, a *authorization, err error) error {
+	switch e := err.(type) { //nolint:errorlint // never wrapped
+	case *redirectError:
+		return e
+	case *audienceError:
+		return &redirectError{a, errWhichAudience}
+	case *company.UnknownError:
+		return &redirectError{a, errWhichCompany}
+	case *protocol.PageError:
+		if e.Kind == "client" {
+			return e
 		}
+		return &redirectError{a, protocol.Refuse("invalid_request", "%s.", e.Detail)}
 	}
-	return false
+	e := protocol.AsError(err)
+	switch status := p.logged(w, r, e, err); {
+	case status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable:
+		return &redirectError{a, protocol.Refuse("temporarily_unavailable", "%s", e.Description)}
+	case status >= http.StatusInternalServerError:
+		return &redirectError{a, protocol.Refuse("server_error", "%s", e.Description)}
+	}
+	return &redirectError{a, e}
 }
 
 // authorizePage takes an authorization request to its next step.
@@ -55,18 +80,32 @@ func (p *authorizePage) serve(w http.ResponseWriter, r *http.Request) error {
 		return authorizeByGet(w, r)
 	}
 	a, err := p.open(r)
-	if err != nil {
-		return err
+	if err == nil {
+		err = p.advance(w, r, a)
 	}
+	if err != nil && a != nil && a.Silent {
+		return p.withoutPage(w, r, a, err)
+	}
+	return err
+}
+
+// advance takes a request without a fault to its next step.
+func (p *authorizePage) advance(w http.ResponseWriter, r *http.Request, a *authorization) error {
 	if a.Query.Has(request.CompanyTyped) && a.Tenant.ID != "" {
 		p.sessions.RememberCompany(w, a.Tenant.Slug)
+	}
+	if a.Query.Get(request.AudienceChosen) == string(a.audience) {
+		p.sessions.RememberAudience(w, r, a.client.ID, a.audience)
 	}
 	base, err := p.authorizations.companies.SignInBase(r, a.audience, a.Tenant)
 	if err != nil {
 		return err
 	}
-	if base != "" {
-		return p.lead(w, r, a.frame(), base+"/oauth/authorize?"+r.URL.RawQuery)
+	switch to := base + "/oauth/authorize?" + r.URL.RawQuery; {
+	case base != "" && a.Silent:
+		return redirect(w, http.StatusFound, to)
+	case base != "":
+		return p.lead(w, r, a.frame(), to)
 	}
 	next, err := p.proceed(r, a)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"svc/pkg/app/apptest"
-	"svc/pkg/local/testkit"
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 )
 
 // browser keeps cookies, follows redirects (see follow), and fills in forms.
@@ -157,7 +157,13 @@ func (b *browser) consent(s response) response {
 // for it. It returns the redirect to the client, or the last page.
 func (b *browser) finish(q url.Values, email string) response {
 	b.t.Helper()
-	s := b.authorize(q)
+	return b.pass(b.authorize(q), email)
+}
+
+// pass signs in and consents if the pages ask for it. It returns the redirect to the
+// client, or the last page.
+func (b *browser) pass(s response, email string) response {
+	b.t.Helper()
 	if s.page() == "sign-in" {
 		s = b.signIn(s, email)
 	}

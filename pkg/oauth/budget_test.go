@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"testing"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/data/table"
-	"svc/pkg/local/testkit"
 )
 
 // metered counts what the requests of a browser cost.

@@ -17,6 +17,7 @@ type ClientSummary struct {
 	AuthMethod   string    `json:"authMethod"`
 	Audiences    []string  `json:"audiences"`
 	Scopes       []string  `json:"scopes"`
+	LogoURI      string    `json:"logoUri,omitempty"`
 	Contacts     []string  `json:"contacts,omitempty"`
 	CreatedAt    time.Time `json:"createdAt"`
 	Disabled     bool      `json:"disabled"`
@@ -49,7 +50,7 @@ func (s *Server) ListClients(ctx context.Context, after string, limit int) ([]Cl
 
 func summary(c clients.Client) ClientSummary {
 	out := ClientSummary{ID: c.ID, Name: c.Name, RedirectURIs: c.RedirectURIs, AuthMethod: c.AuthMethod,
-		Scopes: c.Scopes, Contacts: c.Contacts, CreatedAt: c.CreatedAt, Disabled: c.Disabled}
+		Scopes: c.Scopes, LogoURI: c.LogoURI, Contacts: c.Contacts, CreatedAt: c.CreatedAt, Disabled: c.Disabled}
 	for _, audience := range c.Audiences {
 		out.Audiences = append(out.Audiences, string(audience))
 	}

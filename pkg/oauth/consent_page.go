@@ -20,9 +20,9 @@ type consentPage struct {
 	consents consentStore
 }
 
-// shown identifies what a consent page showed. Its form consents to exactly
+// consentedTo identifies what a consent page showed. Its form consents to exactly
 // that.
-func (a *authorization) shown() string {
+func (a *authorization) consentedTo() string {
 	return strings.Join([]string{a.Name(), a.Tenant.ID, a.own, strings.Join(a.granted, " "),
 		a.Resource, a.agents}, "\n")
 }
@@ -31,7 +31,7 @@ func (p *consentPage) show(w http.ResponseWriter, r *http.Request, a *authorizat
 	host, local := clients.RedirectTarget(a.RedirectURI)
 	scopes, later := protocol.SplitOffered(a.granted)
 	return p.pages.show(w, r, http.StatusOK, a.frame(), page.Consent{
-		Action: a.Link("consent"), CSRF: a.consentToken(ids.Secret()), Client: a.client.Name, Own: a.own,
+		Action: a.Link("consent"), CSRF: a.consentToken(ids.Secret()), Client: a.client.Name, Own: a.own, Logo: a.logo,
 		Host: host, Local: local, Site: a.client.Host(),
 		Account: a.session.Email, Tenant: a.Tenant.Name, Scopes: scopes, Later: later, Agents: a.agents,
 		Policy: a.client.PolicyURI, Terms: a.client.TermsURI, Switch: a.SwitchAccount(), Company: a.otherCompany(),
@@ -42,7 +42,7 @@ func (p *consentPage) show(w http.ResponseWriter, r *http.Request, a *authorizat
 // consentToken returns the token of one showing of the consent page: once, which
 // is a secret, and what binds it to the session and to what the page showed.
 func (a *authorization) consentToken(once string) string {
-	return once + a.session.FormToken(consentForm, a.shown()+"\n"+once)
+	return once + a.session.FormToken(consentForm, a.consentedTo()+"\n"+once)
 }
 
 // agreedOnce reports whether consentToken returned the token for this session,

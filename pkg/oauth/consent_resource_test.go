@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/data/table"
-	"svc/pkg/local/testkit"
 )
 
 // consentStored returns the key of Ana's consent to the client.

@@ -104,7 +104,7 @@ func (c consentStore) add(ctx context.Context, a *authorization) (func(*table.Tx
 	return c.put(ctx, a, a.wanted())
 }
 
-var _ = table.Kind{Type: "consent", Personal: "e-mail address, applications, sign-ups not finished",
+var _ = table.Kind[any]{Type: "consent", Personal: "e-mail address, applications, sign-ups not finished",
 	Erasure: "deletes"}
 
 func (c consentStore) put(ctx context.Context, a *authorization, given []string) (func(*table.Tx), error) {

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/data/audit"
 	"svc/pkg/domain/person"
-	"svc/pkg/local/testkit"
 )
 
 // Consent is remembered per client, person and scope.

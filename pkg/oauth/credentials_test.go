@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc/pkg/local/testkit"
+	"svc/internal/test/testkit"
 )
 
 // An empty secret is none: a public client may send it by either method. A

@@ -51,7 +51,7 @@ func (d *decisions) proceed(r *http.Request, a *authorization) (step, error) {
 	if n == nil || !d.suits(a, n) {
 		return stepSignIn, nil
 	}
-	if a.hinted != "" && a.hinted != n.Actor {
+	if a.hinted.actor != "" && a.hinted.actor != n.Actor {
 		// A response must not be about anybody but the hinted person (OpenID
 		// Connect Core section 3.1.2.2), even if somebody else has just signed
 		// in.
@@ -214,6 +214,11 @@ func (d *decisions) issue(w http.ResponseWriter, r *http.Request, a *authorizati
 	}
 	if err != nil {
 		return err
+	}
+	if a.audience == authz.Dashboard {
+		if err := d.sessions.RememberOperator(w, r, a.Tenant.ID); err != nil {
+			d.log.Error("the operator cookie is not set", "error", err) // the console shows no map
+		}
 	}
 	byForm := a.cameByForm(r, a.session)
 	if err := d.forget(r.Context(), a); err != nil {

@@ -7,7 +7,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"svc/pkg/local/testkit"
+	"svc/internal/test/testkit"
 )
 
 // On every endpoint that accepts a body, a body with a content coding gets a

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"svc/pkg/local/testkit"
+	"svc/internal/test/testkit"
 )
 
 // endAccess ends a client's access on the page of connected applications.
@@ -102,34 +102,24 @@ func TestEndedAccessRacesTheAuthorization(t *testing.T) {
 func TestEndOfAConsentThatFails(t *testing.T) {
 	f := newFixture(t)
 	b := f.newBrowser()
-	failed, done := 0, false
-	for requests := 0; !done; requests++ { // until an end needs no further request
-		if requests > 30 {
-			t.Fatal("no end succeeded")
-		}
+	for p := range testkit.Points(t, 30) {
 		c := f.storeClient(nil)
 		tokens := f.tokensBy(b, c, "ana@metro.example")
 		_, csrf := b.get("/oauth/apps").form(t)
 		form := url.Values{"csrf": {csrf}, "client": {c.ID}, "of": {f.metro.ID}}
-		f.wire.BreakAfter(requests)
+		f.wire.BreakAfter(p.N)
 		s := b.do(http.MethodPost, "/oauth/apps", form)
 		f.wire.Restore()
 		listed := strings.Contains(b.get("/oauth/apps").body, c.ID)
 		if alive := f.alive(tokens.AccessToken); alive != listed {
-			t.Errorf("broken after %d requests: %d, listed %v, valid %v", requests, s.status, listed, alive)
+			t.Errorf("broken at %v: %d, listed %v, valid %v", p, s.status, listed, alive)
 		}
-		if done = s.status < http.StatusBadRequest; !done {
-			failed++
-		}
-		if done && listed {
-			t.Errorf("after %d requests: %d, and still listed", requests, s.status)
+		if !p.Reached(s.status >= http.StatusBadRequest) && listed {
+			t.Errorf("not broken at %v: %d, and still listed", p, s.status)
 		}
 		b.do(http.MethodPost, "/oauth/apps", form)
 		if f.alive(tokens.AccessToken) {
-			t.Errorf("broken after %d requests: it cannot be ended again", requests)
+			t.Errorf("broken at %v: it cannot be ended again", p)
 		}
-	}
-	if failed == 0 {
-		t.Error("no end failed")
 	}
 }

@@ -9,11 +9,11 @@ import (
 	"net/url"
 	"strings"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/access/signing"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
-	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/clients"
 	"svc/pkg/oauth/flow"
 )

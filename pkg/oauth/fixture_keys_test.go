@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"svc/pkg/app/apptest"
+	"svc/internal/test/apptest"
 	"svc/pkg/base/ids"
 )
 

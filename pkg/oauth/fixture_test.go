@@ -12,9 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/access/signing"
-	"svc/pkg/app/apptest"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
@@ -22,7 +23,6 @@ import (
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/person"
 	"svc/pkg/domain/tenant"
-	"svc/pkg/local/testkit"
 	"svc/pkg/oauth"
 )
 
@@ -114,8 +114,8 @@ func (f *fixture) createPeople() {
 		testkit.Must(t, err)
 	}
 	for _, in := range []table.Tenant{nova, metro} {
-		r, err := customer.Create(ctx, in, by, customer.Record{Customer: customer.Customer{FirstName: "Rita", LastName: "Sol",
-			Email: "rita@home.example"}}, passwordHash())
+		r, err := customer.Store.Create(ctx, in, by, customer.Record{Customer: customer.Customer{
+			FirstName: "Rita", LastName: "Sol", Email: "rita@home.example"}}, passwordHash())
 		testkit.Must(t, err)
 		f.rita = r.ID
 	}

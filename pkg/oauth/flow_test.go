@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/base/ids"
-	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/flow"
 )
 

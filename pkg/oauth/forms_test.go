@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
-	"svc/pkg/local/testkit"
 	"svc/pkg/oauth"
 	"svc/pkg/oauth/link"
 )
@@ -93,6 +93,7 @@ func TestNoFormCausesA500(t *testing.T) {
 			t.Parallel()
 			f, _ := newFixtureWithMail(t, func(c *oauth.Config) {
 				c.Limits.SignIns, c.Limits.SignInsAnAccount, c.Limits.SignInsOfAnybody, c.Limits.Links = -1, -1, -1, -1
+				c.Limits.SignUps = -1
 				c.Documents = newPublisher()
 			})
 			c, b := f.storeClient(nil), f.newBrowser()

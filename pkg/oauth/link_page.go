@@ -10,12 +10,13 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/access/login"
+	"svc/pkg/access/throttle"
+	"svc/pkg/base/email"
 	"svc/pkg/domain/page"
 	"svc/pkg/oauth/company"
 	"svc/pkg/oauth/link"
 	"svc/pkg/oauth/protocol"
 	"svc/pkg/oauth/session"
-	"svc/pkg/oauth/throttle"
 )
 
 // Mailer sends a message, plain text, to one address.
@@ -25,11 +26,9 @@ const (
 	// MailedLinkLife is how long a link that a person requested is valid.
 	MailedLinkLife = time.Hour
 	forgotForm     = "forgot"
-	linksAnAccount = 3 // links mailed to one account per hour, at most; each request counts
-	// mailTime is how long a request for a link takes, both for a known and for
-	// an unknown account. After mailTime the server no longer tries to send the
-	// mail.
-	mailTime = 3 * time.Second
+	linksAnAccount = 3               // links mailed to one account per hour, at most; each request counts
+	linksAMailbox  = 6               // requests of one form per hour that name one address, at all companies together
+	mailTime       = 3 * time.Second // the default of Config.MailTime
 )
 
 // linkPage mails one-time links to set a password. It serves two paths: one for
@@ -40,9 +39,9 @@ type linkPage struct {
 	*authorizations
 	links    *link.Store
 	throttle *throttle.Throttle
-	limit    int    // requests per network address and hour
-	mail     Mailer // nil if the server cannot mail
-	wait     time.Duration
+	limit    int           // requests per network address and hour
+	mail     Mailer        // nil if the server cannot mail
+	wait     time.Duration // negative for none
 	after    func(time.Duration) <-chan time.Time
 }
 
@@ -106,10 +105,11 @@ func (p *linkPage) get(w http.ResponseWriter, r *http.Request) error {
 	if p.signsUp() {
 		c.Email = o.Query.Get("login_hint")
 	}
-	return p.ask(w, r, o, c, http.StatusOK)
+	return p.showForm(w, r, o, c, http.StatusOK)
 }
 
-func (p *linkPage) ask(w http.ResponseWriter, r *http.Request, o company.Own, c page.Forgot, status int) error {
+// showForm shows the form. c has its problem and what was typed before.
+func (p *linkPage) showForm(w http.ResponseWriter, r *http.Request, o company.Own, c page.Forgot, status int) error {
 	c.Action, c.CSRF = p.name+"?"+o.Query.Encode(), p.sessions.FormToken(w, r, p.name, o.Query.Encode())
 	c.Rider, c.Driver = o.Audience == authz.Rider, o.Audience == authz.Driver
 	if c.SignUp = p.signsUp(); c.SignUp {
@@ -131,24 +131,28 @@ func (p *linkPage) post(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if base == "" && !p.sessions.HasForm(r) {
-		return p.ask(w, r, o, page.Forgot{Email: form.Get("email"), Problem: noCookies}, http.StatusBadRequest)
+		return p.showForm(w, r, o, page.Forgot{Email: form.Get("email"), Problem: noCookies}, http.StatusBadRequest)
 	}
 	if base != "" || !p.sessions.FormValid(r, p.name, o.Query.Encode(), form.Get("csrf")) {
 		return redirect(w, http.StatusSeeOther, p.name+"?"+o.Query.Encode())
 	}
-	err = p.throttle.Count(r.Context(), throttle.Counter{Kind: "forgot-address", Key: p.throttle.Address(r.Context()),
-		Limit: p.limit, Window: time.Hour})
+	err = p.throttle.Count(r.Context(), throttle.Counter{Kind: p.name + "-address", Key: p.throttle.Address(r.Context()),
+		Limit: p.limit, Window: time.Hour, Sliding: true})
 	if e, refused := throttle.Refused(err); refused {
-		protocol.Note(r, e.Code)
+		protocol.Note(r, e.Code())
 		w.Header().Set("Retry-After", protocol.Seconds(e.RetryAfter))
-		return p.ask(w, r, o, page.Forgot{Email: form.Get("email"), Problem: throttled}, http.StatusTooManyRequests)
+		return p.showForm(w, r, o, page.Forgot{Email: form.Get("email"), Problem: throttled}, http.StatusTooManyRequests)
 	}
 	if err != nil {
 		return err
 	}
 	enough := p.after(p.wait)
-	ctx, cancel := context.WithTimeout(r.Context(), p.wait)
-	defer cancel()
+	ctx := r.Context()
+	if p.wait > 0 {
+		limited, cancel := context.WithTimeout(ctx, p.wait)
+		defer cancel()
+		ctx = limited
+	}
 	if err := p.send(ctx, o, langOf(r), form); err != nil {
 		p.log.ErrorContext(ctx, "a link was not mailed", named(ctx, w), "error", err)
 	}
@@ -183,11 +187,11 @@ func signInLink(r *http.Request, query url.Values) string {
 // mailLink mails a one-time link to the account's stored address, not to the
 // typed one. A different spelling that folds to the same address may be
 // somebody else's mailbox. mailLink does nothing if the account does not exist,
-// is disabled, or has no stored address, or if there were linksAnAccount
-// requests for this account in the current hour.
+// is disabled, or has no stored address, or if this account or address has had its
+// requests of the current hour.
 func (p *linkPage) mailLink(ctx context.Context, o company.Own, lang page.Lang, address string) error {
 	account := session.AccountKey(o.Audience, o.Tenant.ID, address)
-	err := p.throttle.Count(ctx, throttle.Counter{Kind: "forgot", Key: account, Limit: linksAnAccount, Window: time.Hour})
+	err := p.throttle.Count(ctx, p.recipient(account, address, linksAnAccount)...)
 	if _, refused := throttle.Refused(err); refused {
 		return nil
 	}
@@ -216,6 +220,15 @@ func (p *linkPage) mailLink(ctx context.Context, o company.Own, lang page.Lang, 
 		return err
 	}
 	return p.mail(ctx, to, subject, text)
+}
+
+// recipient returns the counters of a request for a mail: by the account, and by the
+// address at all companies, so that nobody fills a stranger's mailbox.
+func (p *linkPage) recipient(account, address string, limit int) []throttle.Counter {
+	return []throttle.Counter{
+		{Kind: p.name, Key: account, Limit: limit, Window: time.Hour, Sliding: true},
+		{Kind: p.name + "-mailbox", Key: email.Fold(address), Limit: linksAMailbox, Window: time.Hour, Sliding: true},
+	}
 }
 
 // sender returns the address at which a mailed link begins, and the company's name.

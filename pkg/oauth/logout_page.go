@@ -40,7 +40,7 @@ type logoutPage struct {
 // nobody is signed in, there is nothing to ask.
 func (p *logoutPage) get(w http.ResponseWriter, r *http.Request) error {
 	if len(r.URL.RawQuery) > request.LongestQuery {
-		return request.ErrLongQuery
+		return protocol.RefuseOnPage("request", "the query is longer than 7,000 bytes")
 	}
 	q, err := p.open(r, r.URL.Query())
 	if err != nil {
@@ -115,6 +115,10 @@ func (p *logoutPage) open(r *http.Request, in url.Values) (logoutRequest, error)
 	if to == "" {
 		return q, nil
 	}
+	if clientID == "" {
+		return q, protocol.RefuseOnPage("request",
+			"post_logout_redirect_uri needs id_token_hint or client_id, which say whose address it is")
+	}
 	c, err := p.clients.Find(ctx, clientID)
 	if errors.Is(err, clients.ErrUnknown) {
 		return q, protocol.RefuseOnPage("client", "client_id is not known")
@@ -152,8 +156,8 @@ func (p *logoutPage) signOut(w http.ResponseWriter, r *http.Request, q logoutReq
 		target.RawQuery = query.Encode()
 	}
 	if !hinted {
-		signedOut.Host, _ = clients.RedirectTarget(q.to)
-		signedOut.Back = template.URL(target.String()) //nolint:gosec // registered: https, loopback or a private scheme
+		signedOut.Back.Host, _ = clients.RedirectTarget(q.to)
+		signedOut.Back.To = template.URL(target.String()) //nolint:gosec // registered: https, loopback or a private scheme
 		return p.showSignedOut(w, r, n, signedOut)
 	}
 	return redirect(w, http.StatusSeeOther, target.String())

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
-	"svc/pkg/local/testkit"
 )
 
 // put sends a replacement of a registration with the token.

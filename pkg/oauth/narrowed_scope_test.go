@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/data/table"
-	"svc/pkg/local/testkit"
 )
 
 // allows reports whether an access token of metro passes the checks of a request

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"svc/pkg/access/authz"
@@ -46,11 +47,21 @@ func (e *redirectError) Unwrap() error { return e.cause }
 func (p *pages) answerClient(w http.ResponseWriter, r *http.Request, a *authorization, byForm bool,
 	params url.Values) error {
 	if a.FormPost {
-		host, _ := clients.RedirectTarget(a.RedirectURI)
-		return p.show(w, r, http.StatusOK, a.frame(), page.FormPost{Host: host, Fields: p.complete(a, params),
-			Action: template.URL(a.RedirectURI)}) //nolint:gosec // registered: https or loopback http
+		return p.show(w, r, http.StatusOK, a.frame(), page.FormPost{Back: p.wayBack(a, params)})
 	}
 	return p.leave(w, r, a.frame(), a.client, p.clientAddress(a, params), byForm)
+}
+
+// wayBack returns how a page leads to the client with the parameters: by a form with the
+// response mode form_post, else by a link.
+func (p *pages) wayBack(a *authorization, params url.Values) page.Back {
+	host, _ := clients.RedirectTarget(a.RedirectURI)
+	if a.FormPost {
+		return page.Back{Host: host, Fields: p.complete(a, params),
+			To: template.URL(a.RedirectURI)} //nolint:gosec // registered: https or loopback http
+	}
+	return page.Back{Host: host,
+		To: template.URL(p.clientAddress(a, params))} //nolint:gosec // registered: https, loopback or a private scheme
 }
 
 // leave sends the browser to an address of the client. A redirect has the status
@@ -67,8 +78,8 @@ func (p *pages) leave(w http.ResponseWriter, r *http.Request, f page.Frame, c cl
 	}
 	w.Header().Set("Refresh", "0;url="+to)
 	host, _ := clients.RedirectTarget(to)
-	return p.show(w, r, http.StatusOK, f, page.Message{Kind: "leave", Host: host,
-		Back: template.URL(to)}) //nolint:gosec // registered: https or loopback http
+	return p.show(w, r, http.StatusOK, f, page.Message{Kind: "leave",
+		Back: page.Back{Host: host, To: template.URL(to)}}) //nolint:gosec // registered: https or loopback http
 }
 
 // lead sends the browser to another host by a redirect. After the page that asks
@@ -120,12 +131,12 @@ func (p *pages) clientAddress(a *authorization, params url.Values) string {
 // refuseClient sends the client an error. Anybody may register an address, so
 // an attacker could use a faulty request as a link through this server to that
 // address. A person who is not signed in therefore sees the error on a page,
-// with a link to the client (RFC 9700 section 4.11.2). The exception is a
-// request with prompt=none that has no fault: a page was not wanted (promptless).
+// with a way back to the client (RFC 9700 section 4.11.2). A request with
+// prompt=none never gets a page (OpenID Connect Core section 3.1.2.1).
 func (p *pages) refuseClient(w http.ResponseWriter, r *http.Request, e *redirectError) error {
 	protocol.Note(r, e.cause.Code)
 	params := url.Values{"error": {e.cause.Code}, "error_description": {e.cause.Description}}
-	if e.to.Query.Get("prompt") == "none" && needsPage(e.cause.Code) {
+	if e.to.Silent {
 		return p.answerClient(w, r, e.to, false, params)
 	}
 	n, err := p.sessions.Find(r.Context(), r)
@@ -135,12 +146,8 @@ func (p *pages) refuseClient(w http.ResponseWriter, r *http.Request, e *redirect
 	if n != nil {
 		return p.answerClient(w, r, e.to, e.to.cameByForm(r, n), params)
 	}
-	host, _ := clients.RedirectTarget(e.to.RedirectURI)
 	return p.show(w, r, http.StatusBadRequest, page.Frame{}, page.Message{Kind: "request", Detail: e.cause.Code + ": " +
-		e.cause.Description,
-		Request: w.Header().Get(gateway.RequestHeader), Host: host,
-		//nolint:gosec // registered: https, loopback http or a private scheme
-		Back: template.URL(p.clientAddress(e.to, params))})
+		e.cause.Description, Request: w.Header().Get(gateway.RequestHeader), Back: p.wayBack(e.to, params)})
 }
 
 // longestLocation is the longest redirect address, in bytes. It leaves room for
@@ -224,6 +231,8 @@ func (p *pages) fail(w http.ResponseWriter, r *http.Request, err error) error {
 		return nil
 	case *company.UnknownError:
 		return p.askCompany(w, r, e)
+	case *audienceError:
+		return p.askAudience(w, r, e.to)
 	case *protocol.PageError:
 		protocol.Note(r, e.Kind)
 		return p.show(w, r, e.Status, page.Frame{Brand: e.Brand}, page.Message{Kind: e.Kind, Detail: e.Detail,
@@ -231,11 +240,7 @@ func (p *pages) fail(w http.ResponseWriter, r *http.Request, err error) error {
 	}
 	e := protocol.AsError(err)
 	protocol.Note(r, e.Code)
-	status := max(e.Status, http.StatusBadRequest)
-	if status >= http.StatusInternalServerError && r.Context().Err() == nil {
-		p.log.ErrorContext(r.Context(), "request failed", named(r.Context(), w), "path",
-			r.URL.Path, "error", err)
-	}
+	status := p.logged(w, r, e, err)
 	if e.RetryAfter > 0 {
 		w.Header().Set("Retry-After", protocol.Seconds(e.RetryAfter))
 	}
@@ -244,6 +249,16 @@ func (p *pages) fail(w http.ResponseWriter, r *http.Request, err error) error {
 	}
 	return p.show(w, r, status, page.Frame{}, page.Message{Kind: "failed", Detail: e.Description,
 		Request: w.Header().Get(gateway.RequestHeader)})
+}
+
+// logged returns the status of a response with the error, and logs a 5xx with its cause.
+func (p *pages) logged(w http.ResponseWriter, r *http.Request, e *protocol.Error, err error) int {
+	status := max(e.Status, http.StatusBadRequest)
+	if status >= http.StatusInternalServerError && r.Context().Err() == nil {
+		p.log.ErrorContext(r.Context(), "request failed", named(r.Context(), w), "path",
+			r.URL.Path, "error", err)
+	}
+	return status
 }
 
 // tryAgain returns the page for a request that failed because the table was
@@ -285,6 +300,27 @@ func readForm(r *http.Request) (url.Values, error) {
 		return nil, protocol.RefuseOnPage("request", "the form is malformed")
 	}
 	return r.PostForm, nil
+}
+
+// askAudience shows the page that asks as what the person signs in. The choice that was
+// last made in this browser for this client comes first.
+func (p *pages) askAudience(w http.ResponseWriter, r *http.Request, a *authorization) error {
+	c := page.Audience{Client: a.client.Name}
+	last := p.sessions.Audience(r, a.client.ID)
+	for _, audience := range authz.Audiences {
+		if !slices.Contains(a.client.Audiences, audience) {
+			continue
+		}
+		query := maps.Clone(a.Query)
+		query.Set(request.AudienceChosen, string(audience))
+		choice := page.AudienceChoice{Audience: string(audience), To: "authorize?" + query.Encode()}
+		at := len(c.Choices)
+		if audience == last {
+			at = 0
+		}
+		c.Choices = slices.Insert(c.Choices, at, choice)
+	}
+	return p.show(w, r, http.StatusOK, page.Frame{}, c)
 }
 
 // askCompany shows the page that asks for the company.

@@ -38,7 +38,8 @@ type openLink struct {
 	begun   *authorization // the request with which it began, or nil
 }
 
-// get serves GET /oauth/password, the target of a one-time link.
+// get serves GET /oauth/password, the target of a one-time link. Only the posted form uses
+// the link up, because mail scanners open every link.
 func (p *passwordPage) get(w http.ResponseWriter, r *http.Request) error {
 	o, base, err := p.open(r)
 	if err != nil {
@@ -47,7 +48,7 @@ func (p *passwordPage) get(w http.ResponseWriter, r *http.Request) error {
 	if base != "" {
 		return redirect(w, http.StatusFound, base+"/oauth/"+passwordLink(r))
 	}
-	return p.ask(w, r, o, page.Password{}, http.StatusOK)
+	return p.showForm(w, r, o, page.Password{}, http.StatusOK)
 }
 
 // open returns a usable link, and the address at which it must be opened, or "" for
@@ -111,8 +112,9 @@ func (o *openLink) frame() page.Frame {
 	return page.Frame{Brand: o.at.Brand}
 }
 
-// ask shows the form. c has its problem and what was typed before.
-func (p *passwordPage) ask(w http.ResponseWriter, r *http.Request, o *openLink, c page.Password, status int) error {
+// showForm shows the form. c has its problem and what was typed before.
+func (p *passwordPage) showForm(w http.ResponseWriter, r *http.Request, o *openLink, c page.Password,
+	status int) error {
 	c.Action, c.CSRF = passwordLink(r), p.sessions.FormToken(w, r, passwordForm, o.secret)
 	c.Account, c.First, c.Least = o.Email, o.account.Hash == "", password.Shortest
 	if o.SignUp != nil {
@@ -147,7 +149,7 @@ func (p *passwordPage) post(w http.ResponseWriter, r *http.Request) error {
 	again := page.Password{Given: form.Get("given"), Family: form.Get("family")}
 	if base == "" && !p.sessions.HasForm(r) {
 		again.Problem = noCookies
-		return p.ask(w, r, o, again, http.StatusBadRequest)
+		return p.showForm(w, r, o, again, http.StatusBadRequest)
 	}
 	if base != "" || !p.sessions.FormValid(r, passwordForm, o.secret, form.Get("csrf")) {
 		return redirect(w, http.StatusSeeOther, passwordLink(r))
@@ -157,7 +159,7 @@ func (p *passwordPage) post(w http.ResponseWriter, r *http.Request) error {
 		rider, again.Problem = p.signUpProblem(o, form)
 	}
 	if again.Problem != "" {
-		return p.ask(w, r, o, again, http.StatusBadRequest)
+		return p.showForm(w, r, o, again, http.StatusBadRequest)
 	}
 	hash := password.Hash(form.Get("password"))
 	if o.SignUp != nil {
@@ -172,7 +174,8 @@ func (p *passwordPage) post(w http.ResponseWriter, r *http.Request) error {
 }
 
 // saved ends the browser's session. If a sign-up began in this browser, the rider is
-// signed in and goes on.
+// signed in and goes on. Otherwise the page leads to the sign-in and not to the application:
+// the mail may be opened in a browser without the application's PKCE verifier.
 func (p *passwordPage) saved(w http.ResponseWriter, r *http.Request, o *openLink) error {
 	ctx, kind := r.Context(), "saved"
 	if err := p.sessions.End(ctx, w, r); err != nil {

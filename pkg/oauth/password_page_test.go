@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/audit"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/person"
-	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/flow"
 	"svc/pkg/oauth/link"
 )
@@ -43,14 +43,15 @@ var newPasswordCases = []newPasswordCase{
 		return err
 	}},
 	{"a rider", "rita@home.example", authz.Rider, []string{"metro"}, func(f *fixture, by audit.By) error {
-		_, err := customer.Change(context.Background(), f.db.Tenant(f.metro.ID), by, f.rita, func(r *customer.Record) error {
+		metro := f.db.Tenant(f.metro.ID)
+		_, err := customer.Store.Change(context.Background(), metro, by, f.rita, func(r *customer.Record) error {
 			r.FirstName = "Margarita"
 			return nil
 		})
 		return err
 	}},
 	{"a driver", "dan@home.example", authz.Driver, []string{"metro"}, func(f *fixture, by audit.By) error {
-		_, err := driver.Change(context.Background(), f.db.Tenant(f.metro.ID), by, f.dan, func(r *driver.Record) error {
+		_, err := driver.Store.Change(context.Background(), f.db.Tenant(f.metro.ID), by, f.dan, func(r *driver.Record) error {
 			r.Status = driver.Online
 			return nil
 		})

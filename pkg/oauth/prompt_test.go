@@ -2,15 +2,12 @@ package oauth_test
 
 import (
 	"context"
-	"net/http"
-	"net/url"
-	"strings"
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/data/audit"
 	"svc/pkg/domain/person"
-	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/session"
 )
 
@@ -227,36 +224,5 @@ func TestPageHeaders(t *testing.T) {
 	}
 	if got := h.Get("Cross-Origin-Opener-Policy"); got != "same-origin" {
 		t.Errorf("Cross-Origin-Opener-Policy is %q", got)
-	}
-}
-
-// A faulty request with prompt=none does not redirect somebody who is not signed in,
-// because anybody may register an address. Only the errors that prompt=none asks for
-// in place of a page are redirects.
-func TestFaultyRequestWithoutAPage(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	c, rider := f.storeClient(nil), f.storeClient(forRiders)
-	for name, test := range map[string]struct {
-		q    url.Values
-		want string
-	}{
-		"unknown scope":       {authorization(c, "scope", "nothing.such"), "invalid_scope"},
-		"no PKCE":             {authorization(c, "code_challenge", ""), "invalid_request"},
-		"response type":       {authorization(c, "response_type", "token"), "unsupported_response_type"},
-		"request object":      {authorization(c, "request", "eyJ"), "request_not_supported"},
-		"resource":            {authorization(c, "resource", "https://elsewhere.example"), "invalid_target"},
-		"rider of no company": {authorization(rider, "scope", "rider.trips:read", "tenant_hint", ""), "invalid_request"},
-		"no fault":            {authorization(c), ""},
-	} {
-		test.q.Set("prompt", "none")
-		s := f.newBrowser().authorize(test.q)
-		switch {
-		case test.want == "" && s.answer.Get("error") != "login_required":
-			t.Errorf("%s: %d %s", name, s.status, s.text())
-		case test.want != "" &&
-			(s.location != "" || s.status != http.StatusBadRequest || !strings.Contains(s.text(), test.want)):
-			t.Errorf("%s: %d to %s: %s", name, s.status, s.location, s.text())
-		}
 	}
 }

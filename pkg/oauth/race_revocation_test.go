@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"svc/pkg/app/apptest"
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/domain/customer"
-	"svc/pkg/local/testkit"
 )
 
 // raceSize is the number of revocations and uses in TestRaceRevocation;
@@ -174,7 +174,7 @@ func (l *lane) revoke(t *testing.T, n int, old, tokens granted) (again func()) {
 		refused(t, l.refresh(t, l.registration, old.Refresh), http.StatusBadRequest, "invalid_grant")
 	case "rider disabled":
 		set := func(disabled bool) {
-			_, err := customer.Change(ctx, l.Tenant("metro"), l.By(), l.rider.ID,
+			_, err := customer.Store.Change(ctx, l.Tenant("metro"), l.By(), l.rider.ID,
 				func(r *customer.Record) error { r.Disabled = disabled; return nil })
 			if err != nil {
 				t.Errorf("disabled %v: %v", disabled, err)

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
-	"svc/pkg/local/testkit"
 	"svc/pkg/oauth"
 )
 
@@ -30,7 +30,7 @@ func (f *fixture) atOnce(n int, request func() *http.Request) []reply {
 		}
 		wg.Go(func() {
 			<-start
-			for deadline := time.Now().Add(10 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
+			for deadline := time.Now().Add(testkit.Patience); ; time.Sleep(10 * time.Millisecond) {
 				again := r.Clone(r.Context())
 				again.Body = io.NopCloser(bytes.NewReader(body))
 				if out[i] = f.do(again); out[i].status != http.StatusServiceUnavailable || time.Now().After(deadline) {

@@ -2,6 +2,7 @@ package oauth_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
+	"svc/pkg/oauth"
 	"svc/pkg/oauth/clients"
 )
 
@@ -69,12 +71,12 @@ var registeredAddresses = map[string]registrationCase{
 		[]string{"http://127.0.0.1/cb"}), ""},
 	"private scheme, web": {with("application_type", "web", "redirect_uris",
 		[]string{"com.example.app:/cb"}), ""},
-	"scheme without a dot":      {uris("myapp://cb"), ""},
+	"scheme without a dot":      {uris("myapp://cb"), badURI},
 	"scheme of a known program": {uris("vscode://publisher.extension/cb"), ""},
-	"scheme without a dot, confidential": {with("token_endpoint_auth_method", "client_secret_basic", "redirect_uris",
-		[]string{"myapp://cb"}), badURI},
-	"scheme without a slash":      {uris("myapp:cb"), badURI},
-	"scheme alone":                {uris("myapp:"), badURI},
+	"scheme of a known program, confidential": {with("token_endpoint_auth_method", "client_secret_basic", "redirect_uris",
+		[]string{"vscode://cb"}), badURI},
+	"scheme without a slash":      {uris("cursor:cb"), badURI},
+	"scheme alone":                {uris("cursor:"), badURI},
 	"scheme of one letter":        {uris("c:/cb"), badURI},
 	"a mistyped loopback":         {uris("localhost:3000/cb"), badURI},
 	"javascript with slashes":     {uris("javascript://a.example/%0aalert(1)"), badURI},
@@ -329,5 +331,50 @@ func TestDisableClient(t *testing.T) {
 	}
 	if err := f.server.DisableClient(t.Context(), ids.New(ids.Client, f.now()), true); !errors.Is(err, fault.NotFound()) {
 		t.Errorf("unknown client: %v", err)
+	}
+}
+
+// A client that registered an address before the rule of its scheme keeps it: it signs
+// in, and its updates may name it again. It gets no other such address, and a new client
+// gets none.
+func TestAddressesOfEarlierClientsStay(t *testing.T) {
+	t.Parallel()
+	p := newPublisher()
+	f := newFixture(t, func(c *oauth.Config) { c.Documents, c.Limits.Documents = p, -1 })
+	const old, token = "myapp://cb", "management"
+	redirects := []string{old, callback}
+	c := f.storeClient(func(c *client) { c.RedirectURIs, c.ManagementHash = redirects, ids.Hash(token) })
+	if got := f.newBrowser().finish(authorization(c), "ana@metro.example"); !strings.HasPrefix(got.location,
+		old+"?code=") {
+		t.Errorf("%s", got.text())
+	}
+	update := func(token string, uris ...string) reply {
+		return f.sendJSON(http.MethodPut, "/oauth/register/"+c.ID, token, map[string]any{"client_id": c.ID,
+			"client_name": "Planner 2", "redirect_uris": uris, "token_endpoint_auth_method": "none",
+			"audiences": []string{"dashboard"}})
+	}
+	kept := update(token, old, "otherapp://cb", callback)
+	if got := fmt.Sprint(kept.body["redirect_uris"]); kept.status != 200 || got != "[myapp://cb "+callback+"]" {
+		t.Errorf("an update: %d %s", kept.status, kept.raw)
+	}
+	without := update(kept.text("registration_access_token"), callback)
+	back := update(without.text("registration_access_token"), old, callback)
+	if got := fmt.Sprint(back.body["redirect_uris"]); got != "["+callback+"]" {
+		t.Errorf("an address that was given up: %d %s", back.status, back.raw)
+	}
+	if r := f.sendJSON(http.MethodPost, "/oauth/register", "", map[string]any{"redirect_uris": []string{old},
+		"token_endpoint_auth_method": "none"}); r.text("error") != badURI {
+		t.Errorf("a new client: %d %s", r.status, r.raw)
+	}
+	p.publish(plannerAt, "redirect_uris", []string{old, callback}, "scope", "openid tenant.trips:read")
+	f.storeClient(func(c *client) { c.ID, c.RedirectURIs = plannerAt, []string{old} })
+	q := authorizationOf(plannerAt, old, "openid tenant.trips:read")
+	if got := f.newBrowser().finish(q, "ana@metro.example"); !strings.HasPrefix(got.location, old+"?code=") {
+		t.Errorf("a stored document's client: %s", got.text())
+	}
+	const another = "https://planner.example/other.json"
+	p.publish(another, "redirect_uris", []string{old, callback})
+	if got := f.newBrowser().authorize(authorizationOf(another, old, "openid")); got.page() != "Unknown return address" {
+		t.Errorf("a new document's client: %s", got.text())
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"svc/pkg/app/apptest"
+	"svc/internal/test/apptest"
 )
 
 // plainText reports whether a text is valid for error_description (RFC 6749

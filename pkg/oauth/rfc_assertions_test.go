@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"svc/pkg/app/apptest"
+	"svc/internal/test/apptest"
 )
 
 // keyed registers a client that authenticates by the key.

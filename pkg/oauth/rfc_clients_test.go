@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"svc/pkg/app/apptest"
+	"svc/internal/test/apptest"
 )
 
 var rules7591 = []rule{
@@ -204,12 +204,12 @@ var rules7592 = []rule{
 }
 
 var rules8252 = []rule{
-	{"7.1 a private-use scheme is a reversed domain name, or that of a public client", func(t *testing.T, s *service) {
+	{"7.1 a private-use scheme is a reversed domain name, or a known public client's", func(t *testing.T, s *service) {
 		for uri, good := range map[string]bool{"com.example.app:/cb": true, "com.example.app:/": true, "app:/cb": false,
-			"myapp://cb": false, "data:/cb": false} {
+			"cursor://cb": false, "data:/cb": false} {
 			a := s.register(t, "application_type", "native", "redirect_uris", []string{uri})
 			public := s.register(t, "redirect_uris", []string{uri}, "token_endpoint_auth_method", "none")
-			if (a.Status == 201) != good || (public.Status == 201) != (uri != "data:/cb") {
+			if (a.Status == 201) != good || (public.Status == 201) != (good || uri == "cursor://cb") {
 				t.Errorf("%s: %d %s, public %d %s", uri, a.Status, a.Body, public.Status, public.Body)
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"svc/pkg/app/apptest"
+	"svc/internal/test/apptest"
 )
 
 // userinfo requests the userinfo endpoint with the token.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc/pkg/local/testkit"
+	"svc/internal/test/testkit"
 )
 
 // The API's document has every endpoint except those that only the server's own

@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"svc/pkg/access/signing"
+	"svc/pkg/access/throttle"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/page"
@@ -19,7 +21,6 @@ import (
 	"svc/pkg/oauth/link"
 	"svc/pkg/oauth/protocol"
 	"svc/pkg/oauth/session"
-	"svc/pkg/oauth/throttle"
 	"svc/pkg/oauth/tokens"
 )
 
@@ -42,9 +43,15 @@ type Config struct {
 	// and the keys at a client's jwks_uri. If nil, a transport that reaches
 	// public addresses only is used.
 	Documents http.RoundTripper
+	// LocalKeys allows a jwks_uri of this machine, with any port.
+	LocalKeys bool
 	// Mail sends one-time links to set a password. If nil, the pages do not
 	// offer such links.
 	Mail Mailer
+	// MailTime is how long a request for such a link takes, both for a known and
+	// for an unknown account. After this time the server no longer tries to send
+	// the mail. 0 means 3 seconds. A negative time neither delays nor limits.
+	MailTime time.Duration
 	// Limits configure the throttles: 0 means the default, and a negative
 	// number means no limit.
 	Limits Limits
@@ -95,7 +102,7 @@ func New(c Config, db *table.DB, keys *signing.Keys, log *slog.Logger) *Server {
 		discovery: discovery.Documents{BaseURL: c.BaseURL, Keys: keys}}
 	limiter := throttle.New(db, now, c.Address, log)
 	s.clients = clients.NewRegistry(db, clients.Options{BaseURL: c.BaseURL, Now: now, Throttle: limiter, Limits: c.Limits,
-		Log: log, Documents: c.Documents})
+		Log: log, Documents: c.Documents, LocalKeys: c.LocalKeys})
 	s.tokens = tokens.NewIssuer(db, tokens.Options{BaseURL: c.BaseURL, Now: now, Keys: keys, Clients: s.clients,
 		Throttle: limiter, TokenFailures: c.Limits.TokenFailures, RefreshGrace: c.RefreshGrace})
 	s.addPages(c, keys, limiter)
@@ -111,10 +118,10 @@ func New(c Config, db *table.DB, keys *signing.Keys, log *slog.Logger) *Server {
 
 // addPages adds what people see with a browser.
 func (s *Server) addPages(c Config, keys *signing.Keys, limiter *throttle.Throttle) {
-	sessions := session.NewStore(s.db, session.Cookies{Secure: s.secure}, s.now)
+	sessions := session.NewStore(s.db, session.Cookies{Secure: s.secure, Key: keys.CursorKey}, s.now)
 	known, agreed := company.Companies{DB: s.db, BaseURL: c.BaseURL}, consentStore{s.db, s.now}
 	s.pages = &pages{c.BaseURL, s.log, sessions}
-	asked := &authorizations{s.clients, keys, known}
+	asked := &authorizations{s.clients, keys, known, sessions}
 	decided := &decisions{s.pages, s.db, known, s.clients, s.tokens, s.now}
 	s.signIn = &signInPage{s.pages, asked, decided.owner, &signInCheck{sessions, limiter, c.Limits, s.now},
 		c.Mail != nil}
@@ -123,9 +130,9 @@ func (s *Server) addPages(c Config, keys *signing.Keys, limiter *throttle.Thrott
 	s.authorize = &authorizePage{asked, decided, s.signIn, s.picker, s.consent, s.terms}
 	s.password = &passwordPage{s.pages, asked, link.NewStore(s.db, s.now), c.Mail != nil}
 	s.forgot = &linkPage{name: forgotForm, pages: s.pages, authorizations: asked, links: s.password.links,
-		throttle: limiter, limit: c.Limits.Links, mail: c.Mail, wait: mailTime, after: time.After}
+		throttle: limiter, limit: c.Limits.Links, mail: c.Mail, wait: cmp.Or(c.MailTime, mailTime), after: time.After}
 	signUp := *s.forgot
-	signUp.name, s.signUp = signUpForm, &signUp
+	signUp.name, signUp.limit, s.signUp = signUpForm, c.Limits.SignUps, &signUp
 	s.apps = &appsPage{s.pages, known, agreed, s.signIn}
 	s.logout = &logoutPage{s.pages, keys, s.clients, known}
 }

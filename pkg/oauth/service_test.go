@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc/pkg/app/apptest"
+	"svc/internal/test/apptest"
 	"svc/pkg/base/ids"
 )
 

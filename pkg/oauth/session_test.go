@@ -11,15 +11,15 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"svc/internal/test/testkit"
 	passwords "svc/pkg/access/password"
+	"svc/pkg/access/throttle"
 	"svc/pkg/data/audit"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/person"
 	"svc/pkg/domain/tenant"
-	"svc/pkg/local/testkit"
 	"svc/pkg/oauth"
 	"svc/pkg/oauth/session"
-	"svc/pkg/oauth/throttle"
 )
 
 // Cookies are bound to the host, cannot be read by scripts, and are not sent
@@ -209,7 +209,10 @@ func TestDisabledCannotGoOn(t *testing.T) {
 
 	_, err := people.Disable(ctx, metro, by, f.ana.ID, true)
 	testkit.Must(t, err)
-	_, err = customer.Change(ctx, metro, by, f.rita, func(r *customer.Record) error { r.Disabled = true; return nil })
+	_, err = customer.Store.Change(ctx, metro, by, f.rita, func(r *customer.Record) error {
+		r.Disabled = true
+		return nil
+	})
 	testkit.Must(t, err)
 	if got := ana.authorize(authorization(c)).page(); got != "sign-in" {
 		t.Errorf("disabled membership: %s", got)

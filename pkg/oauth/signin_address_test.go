@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/data/audit"
 	"svc/pkg/domain/tenant"
-	"svc/pkg/local/testkit"
 )
 
 // An operator's password is valid in several tenants, so no tenant's domain

@@ -8,10 +8,10 @@ import (
 
 	"svc/pkg/access/login"
 	"svc/pkg/access/password"
+	"svc/pkg/access/throttle"
 	"svc/pkg/domain/page"
 	"svc/pkg/oauth/protocol"
 	"svc/pkg/oauth/session"
-	"svc/pkg/oauth/throttle"
 )
 
 // The windows for counting sign-ins. A successful sign-in counts only while it
@@ -37,7 +37,8 @@ func statusOf(problem string) int {
 }
 
 // signInCheck signs people in by mail address and password. It limits the
-// guesses.
+// guesses, and counts each before it checks the password, so parallel guesses cannot pass
+// the limit.
 type signInCheck struct {
 	sessions *session.Store
 	throttle *throttle.Throttle

@@ -33,7 +33,7 @@ func (p *signInPage) show(w http.ResponseWriter, r *http.Request, a *authorizati
 	if c.Own = a.own; c.Own == ofCompany {
 		c.Company = a.Tenant.Name
 	}
-	c.Action, c.Client = a.Link("signin"), a.client.Name
+	c.Action, c.Client, c.Logo = a.Link("signin"), a.client.Name, a.logo
 	c.CSRF = p.sessions.FormToken(w, r, signInForm, a.Name())
 	c.Rider, c.Driver = a.audience == authz.Rider, a.audience == authz.Driver
 	if p.mails {

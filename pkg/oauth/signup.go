@@ -5,10 +5,10 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"svc/pkg/access/authz"
 	"svc/pkg/access/login"
+	"svc/pkg/access/throttle"
 	"svc/pkg/base/email"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
@@ -18,7 +18,6 @@ import (
 	"svc/pkg/domain/tenant"
 	"svc/pkg/oauth/company"
 	"svc/pkg/oauth/session"
-	"svc/pkg/oauth/throttle"
 )
 
 const (
@@ -33,7 +32,8 @@ func maySignUp(audience authz.Audience, n tenant.Tenant) bool {
 }
 
 // mailSignUp mails a link to an address that has no account, or whose account has no
-// password. A rider who has a password gets a mail that says so. With
+// password. The address is proved first: else somebody could choose the password of an
+// account for another's address. A rider who has a password gets a mail that says so. With
 // tenant.SignUpInvite, an address that no operator has added gets no mail. A new
 // account gets the folded address. Otherwise whoever owns the mailbox of another
 // spelling could take the address from its owner.
@@ -42,9 +42,8 @@ func (p *linkPage) mailSignUp(ctx context.Context, o company.Own, lang page.Lang
 	if !email.Valid(to) {
 		return nil
 	}
-	counter := throttle.Counter{Kind: "signup", Key: session.AccountKey(o.Audience, o.Tenant.ID, to), Limit: signUpMails,
-		Window: time.Hour}
-	err := p.throttle.Count(ctx, counter)
+	counters := p.recipient(session.AccountKey(o.Audience, o.Tenant.ID, to), to, signUpMails)
+	err := p.throttle.Count(ctx, counters...)
 	if _, refused := throttle.Refused(err); refused {
 		return nil
 	}
@@ -67,7 +66,7 @@ func (p *linkPage) mailSignUp(ctx context.Context, o company.Own, lang page.Lang
 		err = p.mail(ctx, to, subject, text)
 	}
 	if err != nil {
-		p.throttle.Forgive(ctx, counter)
+		p.throttle.Forgive(ctx, counters...)
 	}
 	return err
 }
@@ -123,13 +122,14 @@ func (p *passwordPage) signUpProblem(o *openLink, form url.Values) (r customer.R
 		return r, ""
 	}
 	r.FirstName, r.LastName, r.Email = form.Get("given"), form.Get("family"), o.Email
-	if err := customer.Prepare(&r, by); err != nil {
+	if err := customer.Store.Prepare(&r, by); err != nil {
 		return r, "name"
 	}
 	return r, ""
 }
 
-// begun reports whether the sign-up began in this browser. If it began with an
+// begun reports whether the sign-up began in this browser. Only this browser is signed in,
+// because a stranger may have begun it with another's address. If it began with an
 // authorization request, begun returns the request.
 func (p *passwordPage) begun(r *http.Request, n login.Link) (*authorization, bool) {
 	if !p.sessions.FormValid(r, signUpForm, n.SignUp.Query, n.SignUp.Form) {

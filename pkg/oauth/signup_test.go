@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/access/login"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/tenant"
-	"svc/pkg/local/testkit"
 	"svc/pkg/oauth"
 )
 
@@ -93,7 +93,7 @@ func (b *browser) fill(page response, pairs ...string) response {
 // rider reads the rider with an address at metro, the zero record if there is none.
 func (f *fixture) rider(email string) customer.Record {
 	f.t.Helper()
-	r, err := customer.Find(f.t.Context(), f.tenant, email)
+	r, err := customer.Store.Find(f.t.Context(), f.tenant, email)
 	if l, none := login.Find(f.t.Context(), f.tenant, authz.Rider, email); none != nil || l.Actor == "" {
 		return customer.Record{}
 	}
@@ -170,10 +170,10 @@ func TestSignUp(t *testing.T) {
 func TestSignUpAnswersAlike(t *testing.T) {
 	t.Parallel()
 	f, mails := newSignUps(t)
-	disabled, err := customer.Create(t.Context(), f.tenant, f.by(), customer.Record{Customer: customer.Customer{
+	disabled, err := customer.Store.Create(t.Context(), f.tenant, f.by(), customer.Record{Customer: customer.Customer{
 		FirstName: "Gone", Email: "gone@home.example"}}, passwordHash())
 	testkit.Must(t, err)
-	_, err = customer.Change(t.Context(), f.tenant, f.by(), disabled.ID, func(r *customer.Record) error {
+	_, err = customer.Store.Change(t.Context(), f.tenant, f.by(), disabled.ID, func(r *customer.Record) error {
 		r.Disabled = true
 		return nil
 	})
@@ -218,7 +218,7 @@ func TestSignUpAnswersAlike(t *testing.T) {
 		}
 	}
 	mails.err = errors.New("SES is down")
-	f.advance(time.Hour)
+	f.advance(time.Hour + time.Minute)
 	post(newcomer, "")
 	mails.err = nil
 	post(newcomer, "") // invited only
@@ -230,7 +230,7 @@ func TestSignUpAnswersAlike(t *testing.T) {
 // limited number of times.
 func TestSignUpThrottle(t *testing.T) {
 	t.Parallel()
-	f, mails := newSignUps(t, func(c *oauth.Config) { c.Limits.Links = 4 })
+	f, mails := newSignUps(t, func(c *oauth.Config) { c.Limits.SignUps = 4 })
 	b := f.newBrowser()
 	mails.err = errors.New("SES is down")
 	if where := mails.signUpLink(b, b.get(ownSignUp), newcomer); where != "" {
@@ -260,23 +260,21 @@ func TestSignUpOnABrokenTable(t *testing.T) {
 	expectTryAgain(t, "sign-up", b.post(page, "email", "next@home.example"), "next@home.example", "Check your mail")
 	busy := b.fill(form)
 	expectTryAgain(t, "link", busy, "Nuñez", newWords)
-	for calls := range 20 {
-		f.wire.Restore()
-		f.wire.BreakAfter(calls)
+	f.wire.Restore()
+	for p := range testkit.Points(t, 19) {
+		f.wire.BreakAfter(p.N)
 		s := b.fill(busy)
 		f.wire.Restore()
-		if made := f.rider(newcomer).ID != ""; !made {
+		if p.Reached(f.rider(newcomer).ID == "") {
 			expectTryAgain(t, "link", s, "Nuñez", newWords)
 			continue
 		} else if s.page() == "Your account is ready" {
 			s = b.post(b.get(s.link(t, "apps?")), "email", newcomer, "password", newWords)
 		}
 		if s.status != http.StatusSeeOther {
-			t.Errorf("after %d calls: %d %s", calls, s.status, s.text())
+			t.Errorf("broken at %v: %d %s", p, s.status, s.text())
 		}
-		return
 	}
-	t.Error("the rider was never made")
 }
 
 // Where nobody may sign up, there is no page and no link to it, and a link that was

@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"svc/pkg/app/apptest"
-	"svc/pkg/local/testkit"
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
+	"svc/pkg/access/throttle"
 	"svc/pkg/oauth"
 	"svc/pkg/oauth/flow"
-	"svc/pkg/oauth/throttle"
 )
 
 // unpublish removes a document.

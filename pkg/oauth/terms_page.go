@@ -72,7 +72,7 @@ func (p *termsPage) post(w http.ResponseWriter, r *http.Request) error {
 func (p *termsPage) agree(ctx context.Context, a *authorization) error {
 	by := audit.By{Who: a.session.Actor, At: p.now(), Client: a.client.ID}
 	a.terms.At = timestamp.Format(by.At)
-	_, err := customer.Change(ctx, p.db.Tenant(a.Tenant.ID), by, a.session.Actor, func(r *customer.Record) error {
+	_, err := customer.Store.Change(ctx, p.db.Tenant(a.Tenant.ID), by, a.session.Actor, func(r *customer.Record) error {
 		r.Agreed = a.terms
 		return nil
 	})

@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/audit"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/tenant"
-	"svc/pkg/local/testkit"
 )
 
 const newTerms = "New terms"
@@ -22,8 +22,8 @@ func newAgreed(t *testing.T) (*fixture, client, func(version string)) {
 	f := newFixture(t)
 	f.letSignUp(f.metro.ID, tenant.SignUpOpen)
 	f.setTerms(metroTerms)
-	_, err := customer.Create(t.Context(), f.tenant, f.by(), customer.Record{Customer: customer.Customer{FirstName: "Nina",
-		Email: newcomer}, Agreed: &customer.Agreement{At: timestamp.Format(f.now()), Version: "2026-03",
+	_, err := customer.Store.Create(t.Context(), f.tenant, f.by(), customer.Record{Customer: customer.Customer{
+		FirstName: "Nina", Email: newcomer}, Agreed: &customer.Agreement{At: timestamp.Format(f.now()), Version: "2026-03",
 		Terms: metroTerms}}, passwordHash())
 	testkit.Must(t, err)
 	return f, f.storeClient(forRiders), func(version string) {

@@ -14,11 +14,13 @@ import (
 )
 
 // trust is what a company or the platform trusts: a client as it was registered then. A client
-// may change its own registration, and a change must not extend the trust.
+// may change its own registration, and a change must not extend the trust:
+// else whoever steals a registration token gets everybody's codes.
 type trust struct {
 	Name         string   `json:"name"`
 	RedirectURIs []string `json:"redirectUris"`
 	Scopes       []string `json:"scopes"`
+	LogoURI      string   `json:"logoUri,omitempty"` // "" also in a trust of an earlier build
 }
 
 // trustKey is the key of a consent that the company gave for its riders, drivers
@@ -33,10 +35,10 @@ const (
 	ofPlatform = "platform"
 )
 
-// owner sets a.own and a.trusted. No agent is anybody's own: it decides by
+// owner sets a.own, a.trusted and a.logo. No agent is anybody's own: it decides by
 // itself what it does.
 func (d *decisions) owner(ctx context.Context, a *authorization) error {
-	a.own, a.trusted = "", false
+	a.own, a.trusted, a.logo = "", false, ""
 	if a.ActsAs != "" {
 		return nil
 	}
@@ -65,15 +67,22 @@ func (d *decisions) owner(ctx context.Context, a *authorization) error {
 }
 
 // covered reports whether the trust, if there is one, covers the client as it is
-// now and the request.
+// now and the request. It sets a.logo if it covers the logo too. Nobody vouches for
+// another logo, because anybody may register anybody's.
 func (a *authorization) covered(stored table.Item) (bool, error) {
 	if !stored.Found() {
 		return false, nil
 	}
 	n, err := table.DecodeDoc[trust](stored)
 	foreign := func(scope string) bool { return !slices.Contains(n.Scopes, scope) }
-	return n.Name == a.client.Name && clients.RedirectAllowed(n.RedirectURIs, a.RedirectURI) &&
-		!slices.ContainsFunc(a.asked, foreign), err
+	if err != nil || n.Name != a.client.Name || !clients.RedirectAllowed(n.RedirectURIs, a.RedirectURI) ||
+		slices.ContainsFunc(a.asked, foreign) {
+		return false, err
+	}
+	if n.LogoURI == a.client.LogoURI {
+		a.logo = n.LogoURI
+	}
+	return true, nil
 }
 
 // The only names that the pages show for clients of this service's own pages.
@@ -115,7 +124,8 @@ func (d *decisions) skipsConsent(a *authorization, consent, actor table.Item) bo
 }
 
 // TrustClient makes a client an application of the tenant's company, or ends
-// that. People who did not consent before are then asked. The error is
+// that. People who did not consent before are then asked. Tokens stay valid: DisableClient
+// stops a client at once. The error is
 // fault.NotFound if the client is unknown, or was not trusted.
 func (s *Server) TrustClient(ctx context.Context, t table.Tenant, by audit.By, id string, trusted bool) error {
 	return s.setTrust(ctx, t.Handle, trustKey(t, id), id, trusted, func(tx *table.Tx, what string, now any) {
@@ -130,7 +140,7 @@ func (s *Server) TrustClientEverywhere(ctx context.Context, id string, trusted b
 	return s.setTrust(ctx, s.clients.Handle(), s.clients.TrustKey(id), id, trusted, func(*table.Tx, string, any) {})
 }
 
-var _ = table.Kind{Type: "trust", Personal: "nothing",
+var _ = table.Kind[any]{Type: "trust", Personal: "nothing",
 	Once: "a company trusts a client by svc; its own test replaces it"}
 
 // setTrust stores at the key that the client of the id is trusted as it is
@@ -155,7 +165,7 @@ func (s *Server) setTrust(ctx context.Context, h table.Handle, key table.Key, id
 		if err != nil {
 			return err
 		}
-		now := trust{c.Name, c.RedirectURIs, c.Scopes}
+		now := trust{c.Name, c.RedirectURIs, c.Scopes, c.LogoURI}
 		audit.Put(tx, was, table.Item{Key: key, Type: "trust", Version: 1, Doc: now})
 		log(tx, "client.trust", now)
 		return tx.Commit(ctx)

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/data/audit"
-	"svc/pkg/local/testkit"
 )
 
 // A company's own application asks for no consent: the sign-in page says whose
@@ -282,4 +282,48 @@ func (f *fixture) change(id string, change func(*client)) {
 	tx := f.db.Platform("CLIENT").Write()
 	tx.Put(it)
 	testkit.Must(f.t, tx.Commit(f.t.Context()))
+}
+
+// The pages show the logo of a client for which the company or the platform vouches, as
+// it was then, and no other: anybody may register anybody's logo.
+func TestLogoOfATrustedClient(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	const logo = "https://planner.example/logo.png"
+	by := audit.By{Who: "svc", At: f.now()}
+	c := f.storeClient(func(c *client) { c.LogoURI = logo })
+	shown := func(when string, want bool) {
+		t.Helper()
+		b := f.newBrowser()
+		signIn := b.authorize(authorization(c, "prompt", "consent"))
+		consent := b.signIn(signIn, "ana@metro.example")
+		for _, s := range []response{signIn, consent} {
+			if strings.Contains(s.body, `<img src="`) != want || strings.Contains(s.body, "evil") {
+				t.Errorf("%s, %s: %s", when, s.page(), s.body)
+			}
+		}
+		if consent.page() != "consent" {
+			t.Errorf("%s: %s", when, consent.page())
+		}
+	}
+	shown("nobody vouches", false)
+	for name, set := range map[string]func(bool) error{
+		"the company": func(on bool) error {
+			return f.server.TrustClient(t.Context(), f.db.Tenant(f.metro.ID), by, c.ID, on)
+		},
+		"the platform": func(on bool) error { return f.server.TrustClientEverywhere(t.Context(), c.ID, on) },
+	} {
+		testkit.Must(t, set(true))
+		shown(name, true)
+		f.change(c.ID, func(c *client) { c.LogoURI = "https://evil.example/logo.png" })
+		shown(name+", another logo", false)
+		f.change(c.ID, func(c *client) { c.LogoURI = logo })
+		testkit.Must(t, set(false))
+		shown(name+" no longer", false)
+	}
+	testkit.Must(t, f.server.TrustClient(t.Context(), f.db.Tenant(f.metro.ID), by, c.ID, true))
+	q := authorization(c, "resource", baseURL+"/mcp")
+	if s := f.newBrowser().authorize(q); strings.Contains(s.body, "<img") {
+		t.Error("an agent's logo is shown")
+	}
 }

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/access/login"
-	"svc/pkg/local/testkit"
 	"svc/pkg/oauth"
 )
 
@@ -36,7 +36,7 @@ func TestWaysFromCheckYourMail(t *testing.T) {
 	for _, email := range []string{"rita@home.example", "nobody@home.example"} {
 		b := f.newBrowser()
 		mails.sent = nil
-		f.advance(time.Hour)
+		f.advance(time.Hour + time.Minute)
 		q := authorization(f.storeClient(forRiders), "tenant_hint", "metro", "scope", "openid", "ui_locales", "de")
 		sent := b.post(b.get(b.authorize(q).link(t, "forgot?")), "email", email)
 		if got := b.get(sent.link(t, "authorize?")); got.page() != "sign-in" ||
@@ -65,7 +65,7 @@ func TestWaysFromCheckYourMail(t *testing.T) {
 		}
 	}
 	b := f.newBrowser()
-	f.advance(time.Hour)
+	f.advance(time.Hour + time.Minute)
 	own := b.post(b.get("/oauth/forgot?audience=rider&tenant_hint=metro"), "email", "rita@home.example")
 	if got := b.get(own.link(t, "apps?")); got.page() != "sign-in" || !strings.Contains(got.text(), "rider account") {
 		t.Errorf("back to the sign-in of the connected applications: %s", got.text())

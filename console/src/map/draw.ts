@@ -161,7 +161,7 @@ export function draw(canvas: HTMLCanvasElement, scene: Scene, view: View, chosen
     if (x < -20 || y < -20 || x > width + 20 || y > height + 20) continue
     paint.beginPath()
     paint.arc(x, y, driver.id === chosen ? 9 : 6, 0, 2 * Math.PI)
-    const old = silent(driver)
+    const old = silent(driver) || driver.status === 'OFFLINE' // a place from before, and no live one
     const own = colour(driver.status === 'ONLINE' ? 'free' : driver.status === 'BUSY' ? 'busy' : 'away')
     paint.fillStyle = old ? colour('land') : own
     paint.fill()

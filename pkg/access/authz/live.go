@@ -36,10 +36,25 @@ type Live struct {
 	// Client is the client's state: disabled and, if the client has changed its
 	// registration, scopes and audiences (words separated by blanks).
 	Client table.Item
+
+	// Platform means that the platform's operator calls, without a token. Only Flags has
+	// an item.
+	Platform bool
 }
+
+// PlatformKeys returns the keys of the items that the checks of the platform's operator
+// read.
+func PlatformKeys(t table.Tenant) []table.Key { return []table.Key{FlagsKey(t, 0)} }
+
+// PlatformFrom builds the Live of the platform's operator from the items of PlatformKeys.
+func PlatformFrom(batch []table.Item) Live { return Live{Flags: batch[0], Platform: true} }
 
 // ConsentsOf returns the partition of by-g1 with an actor's consents, by client.
 func ConsentsOf(t table.Tenant, actor string) string { return t.Partition("CONSENTS", actor) }
+
+// TokensOf returns a shard's partition in the index by-g1, with the audit records of the
+// tenant's access tokens, oldest first.
+func TokensOf(t table.Tenant, shard int) string { return t.Partition("TOKENS", strconv.Itoa(shard)) }
 
 // TokenKey returns the key of an access token's audit record.
 func TokenKey(t table.Tenant, jti string) table.Key { return t.Key("TOKEN", jti, "TOKEN") }

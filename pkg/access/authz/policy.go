@@ -20,6 +20,10 @@ const (
 	Delivery = "deliveryEnabled"
 )
 
+// ZonesCovered is the flag of a tenant whose zones all have a cover. The zones of a tenant
+// from an older build get theirs in the background.
+const ZonesCovered = "zonesCovered"
+
 // Policy says who may call an endpoint. The zero Policy denies everyone.
 type Policy struct {
 	// Scopes maps each permitted audience to its required scope. "" requires a

@@ -51,6 +51,13 @@ func Newcomer(tenantID, address string) string {
 // handle for the kind SESSION.
 func SessionsOf(p table.Platform, actor string) string { return p.Partition("SESSION", "OF", actor) }
 
+// SessionKey returns the key of the session with the hash of a secret. p must be a handle
+// for the kind SESSION.
+func SessionKey(p table.Platform, hash string) table.Key { return p.Key("SESSION", hash, "SESSION") }
+
+// SessionLife is how long a person stays signed in with a browser.
+const SessionLife = 12 * time.Hour
+
 // LinkHints returns what the address of a link says of its account. When the link
 // is used up or has expired, nothing else is left to offer a new one by. An
 // operator's account belongs to no company.
@@ -62,8 +69,8 @@ func LinkHints(audience authz.Audience, slug string) url.Values {
 	return hints
 }
 
-var _ = table.Kind{Type: "link", Personal: "e-mail address, applications, sign-ups not finished", Erasure: "deletes",
-	Once: "used once, then deleted"}
+var _ = table.Kind[any]{Type: "link", Personal: "e-mail address, applications, sign-ups not finished",
+	Erasure: "deletes", Once: "used once, then deleted"}
 
 // AddLink adds a link to the transaction. It returns its path and query with the
 // hints, which are a credential: never log them. The link is valid once, until it

@@ -52,7 +52,7 @@ func FromItem(it table.Item) Login {
 		Disabled: it.Flag("disabled"), Leaving: it.Flag(leaving)}
 }
 
-var _ = table.Kind{Type: "login", Personal: "e-mail address, password hash", Erasure: "deletes"}
+var _ = table.Kind[any]{Type: "login", Personal: "e-mail address, password hash", Erasure: "deletes"}
 
 // Create adds the row of a new account to the transaction. If the row exists,
 // the transaction fails with ErrTaken. hash is "" if no password is set yet.

@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/access/login"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
-	"svc/pkg/local/testkit"
 )
 
 // TestMove checks that a moved address keeps the account's current password,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"svc/pkg/base/fault"
@@ -17,7 +18,7 @@ const (
 	Lead    = 15 * time.Minute    // minimum time between publishing a key and signing with it
 	Period  = 30 * 24 * time.Hour // how long a key signs
 	Life    = time.Hour           // the longest lifetime of a token
-	Reread  = 5 * time.Minute     // the maximum age of the key set in memory
+	Reread  = time.Minute         // the maximum age of the key set in memory
 	margin  = 15 * time.Minute    // for clock skew
 	unknown = 10 * time.Second    // minimum time between rereads caused by an unknown kid
 	keep    = 90 * 24 * time.Hour // how long a revoked key stays listed
@@ -59,6 +60,7 @@ type set struct {
 	read      time.Time
 	entries   map[string]*entry
 	published []byte // the body of jwks.json
+	cursors   []byte // nil until a build that knows it has rotated the keys
 }
 
 // entry is one published key with its cache of verified tokens. The first reread after a revocation
@@ -95,32 +97,69 @@ func (k *Keys) snapshot() *set {
 	return k.current
 }
 
-// named returns the key with that kid, or ErrToken. For an unknown kid it
-// rereads the set, at most once in the duration unknown. This limits the load
-// that made-up kids can cause.
+// named returns the key with that kid, or ErrToken.
 func (k *Keys) named(ctx context.Context, kid string) (*entry, error) {
-	s, err := k.usable(ctx)
+	s, err := k.having(ctx, func(s *set) bool { return s.entries[kid] != nil })
 	if err != nil {
 		return nil, err
 	}
 	if e := s.entries[kid]; e != nil {
 		return e, nil
 	}
+	return nil, fmt.Errorf("%w: unknown key", ErrToken)
+}
+
+// having returns a set that has what is looked for, if there is one. Else it rereads
+// the set, at most once in the duration unknown. This limits the load that made-up
+// kids can cause.
+func (k *Keys) having(ctx context.Context, has func(*set) bool) (*set, error) {
+	s, err := k.usable(ctx)
+	if err != nil || has(s) {
+		return s, err
+	}
 	if err := k.reading.take(ctx); err != nil {
 		return nil, err
 	}
 	defer k.reading.end()
 	now := k.options.Now()
-	if s = k.snapshot(); s.entries[kid] == nil && now.Sub(k.tried) >= unknown {
-		k.tried = now
-		if s, err = k.reread(ctx); err != nil {
-			return nil, err
+	if s = k.snapshot(); has(s) || now.Sub(k.tried) < unknown {
+		return s, nil
+	}
+	k.tried = now
+	return k.reread(ctx)
+}
+
+// CursorKey returns the key that authenticates cursors, nil if there is none yet. It is
+// read together with the signing keys, so it costs no request of its own. It is not
+// sealed: a forged cursor of one's own feed is bounded, and opens nothing.
+func (k *Keys) CursorKey(ctx context.Context) ([]byte, error) {
+	s, err := k.having(ctx, func(s *set) bool { return s.cursors != nil })
+	if err != nil {
+		return nil, err
+	}
+	return s.cursors, nil
+}
+
+// CursorKeys returns a function that reads the key of CursorKey with one GetItem, and
+// never again once it has the key. It is for processes that verify no tokens.
+func CursorKeys(db *table.DB) func(context.Context) ([]byte, error) {
+	var known atomic.Pointer[[]byte]
+	p := db.Platform("KEYS")
+	return func(ctx context.Context) ([]byte, error) {
+		if key := known.Load(); key != nil {
+			return *key, nil
 		}
+		it, err := p.Get(ctx, p.Key("KEYS", rotation))
+		if err != nil {
+			return nil, fmt.Errorf("reading the key of cursors: %w", err)
+		}
+		key := []byte(it.Text(cursors))
+		if len(key) == 0 {
+			return nil, nil
+		}
+		known.Store(&key)
+		return key, nil
 	}
-	if e := s.entries[kid]; e != nil {
-		return e, nil
-	}
-	return nil, fmt.Errorf("%w: unknown key", ErrToken)
 }
 
 // refresh rereads the set after a change to it.
@@ -142,12 +181,15 @@ func (k *Keys) reread(ctx context.Context) (*set, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	ctx, _ = table.Metered(ctx) // the request's own meter does not count the read
 	defer cancel()
-	records, _, err := k.records(ctx)
+	records, control, err := k.records(ctx)
 	if err != nil {
 		return nil, err
 	}
 	was := k.snapshot()
 	s := &set{read: k.options.Now(), entries: map[string]*entry{}}
+	if key := control.Text(cursors); key != "" {
+		s.cursors = []byte(key)
+	}
 	for _, r := range records {
 		if r.RevokedAt != nil {
 			continue

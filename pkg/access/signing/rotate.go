@@ -1,7 +1,9 @@
 package signing
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
@@ -16,7 +18,8 @@ import (
 // last token has expired. It is safe to run at any time, repeatedly and in
 // parallel: one transaction makes the changes for an algorithm. If another
 // Rotate changed the keys after they were read, the transaction fails and
-// Rotate retries it. Rotate seals private keys and never opens them.
+// Rotate retries it. Rotate seals private keys and never opens them. It also makes
+// the key of cursors, once.
 func (k *Keys) Rotate(ctx context.Context) error {
 	for _, alg := range Algorithms {
 		if err := k.advance(ctx, alg); err != nil {
@@ -42,9 +45,10 @@ func (k *Keys) advance(ctx context.Context, alg string) error {
 				return err
 			}
 		}
-		if tx.Len() == 0 {
+		if tx.Len() == 0 && control.Text(cursors) != "" {
 			return nil
 		}
+		control.Attrs = map[string]any{cursors: cmp.Or(control.Text(cursors), rand.Text())}
 		if control.Found() {
 			tx.Replace(control).Else(table.ErrConflict)
 		} else {

@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/access/signing"
 	"svc/pkg/base/fault"
-	"svc/pkg/local/testkit"
 )
 
 func TestRotation(t *testing.T) {
@@ -158,5 +158,37 @@ func TestUnknownKidRereadsSeldom(t *testing.T) {
 	}
 	if n := wire.Sent() - before; n > 1 {
 		t.Errorf("100 made-up kids cost %d requests", n)
+	}
+}
+
+// After a rotation or a revocation, every process publishes the new key set within a
+// minute.
+func TestKeysAreReadAgainWithinAMinute(t *testing.T) {
+	f := setup(t)
+	ctx := t.Context()
+	elsewhere := f.open(nil)
+	published := func() string {
+		t.Helper()
+		set, err := elsewhere.KeySet(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(set)
+	}
+	before := published()
+	if err := f.keys.Rotate(ctx); err != nil {
+		t.Fatal(err)
+	}
+	f.clock.add(time.Minute)
+	rotated := published()
+	if rotated == before {
+		t.Error("a minute after a rotation the new key is not published")
+	}
+	if err := f.keys.Revoke(ctx, kidOf(t, f.mint(t))); err != nil {
+		t.Fatal(err)
+	}
+	f.clock.add(time.Minute)
+	if published() == rotated {
+		t.Error("a minute after a revocation the key is published")
 	}
 }

@@ -14,10 +14,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/access/signing"
 	"svc/pkg/base/fault"
 	"svc/pkg/data/table"
-	"svc/pkg/local/testkit"
 )
 
 const issuer = "https://svc.example"

@@ -34,13 +34,15 @@ type record struct {
 const (
 	mostKeys = 1000
 	rotation = "ROTATION" // sorts before every kid
+	cursors  = "cursors"  // the attribute of ROTATION that has the key of cursors
 )
 
 func (k *Keys) key(kid string) table.Key { return k.p.Key("KEYS", kid) }
 
 // records reads all stored keys, in the order in which they begin to sign, and
 // the item ROTATION, with one query. Every transaction of Rotate increments the
-// version of ROTATION, so that two of them conflict.
+// version of ROTATION, so that two of them conflict. ROTATION also has the key of
+// cursors.
 func (k *Keys) records(ctx context.Context) ([]record, table.Item, error) {
 	page, err := k.p.Query(ctx, k.p.Partition("KEYS"), table.Query{Limit: mostKeys, Consistent: true})
 	if err != nil {
@@ -66,7 +68,7 @@ func (k *Keys) records(ctx context.Context) ([]record, table.Item, error) {
 	return sorted(out), control, nil
 }
 
-var _ = table.Kind{Type: "key", Personal: "nothing"}
+var _ = table.Kind[any]{Type: "key", Personal: "nothing"}
 
 func (k *Keys) item(r record) table.Item {
 	it := table.Item{Key: k.key(r.KID), Type: "key", Version: max(r.version, 1), Doc: r, Preserve: r.unknown}

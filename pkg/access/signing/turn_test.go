@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/access/signing"
 	"svc/pkg/base/fault"
 	"svc/pkg/data/table"
 	"svc/pkg/local/schema"
-	"svc/pkg/local/testkit"
 )
 
 // gate holds every request to the table, and every opening of a key, until open

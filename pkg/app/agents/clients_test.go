@@ -14,9 +14,9 @@ import (
 	"strings"
 	"testing"
 
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
-	"svc/pkg/app/apptest"
-	"svc/pkg/local/testkit"
 )
 
 // documentAt is the client's identifier, and the address of its metadata.

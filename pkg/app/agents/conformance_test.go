@@ -8,8 +8,8 @@ import (
 	"regexp"
 	"testing"
 
-	"svc/pkg/app/apptest"
-	"svc/pkg/local/testkit"
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 )
 
 // scenarios lists, by revision, the scenarios of the official suite that apply

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"svc/pkg/app/apptest"
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/webhook"
 	"svc/pkg/edge/api"
-	"svc/pkg/local/testkit"
 )
 
 // TestAISDKSubscribes: @ai-sdk/mcp of npm lists events, echoes the challenge, verifies

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
-	"svc/pkg/app/apptest"
 	"svc/pkg/base/fault"
 	"svc/pkg/edge/api"
 	"svc/pkg/edge/mcp"
-	"svc/pkg/local/testkit"
 )
 
 // fixtureScenarios lists, by revision, the scenarios that call tools of the

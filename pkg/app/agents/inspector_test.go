@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc/pkg/local/testkit"
+	"svc/internal/test/testkit"
 	"svc/pkg/oauth/flow"
 )
 

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"testing"
 
-	"svc/pkg/app/apptest"
-	"svc/pkg/local/testkit"
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 )
 
 // TestNpmClientWithKey: the client is known by its metadata document and

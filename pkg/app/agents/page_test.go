@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/local/demo"
-	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/flow"
 )
 

@@ -6,12 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/app"
-	"svc/pkg/app/apptest"
 	"svc/pkg/domain/dispatch"
+	"svc/pkg/domain/imports"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/trip"
-	"svc/pkg/local/testkit"
 )
 
 // TestEveryResultIsOfItsSchema calls every tool of every audience. The client
@@ -90,6 +91,8 @@ func (c *caller) rides() (first string) {
 	for _, step := range []string{"svc_accept_trip", "svc_mark_arrived", "svc_start_trip", "svc_complete_trip"} {
 		c.call(c.driver, step, first, nil)
 	}
+	c.missed("svc_report_no_show", c.driver, "Main St 5")
+	c.missed("svc_report_no_show_for_driver", c.operator, "Main St 6")
 	back := c.rider.ride(c.T, "Main St 4")
 	c.call(c.driver, "svc_accept_trip", back, nil)
 	c.call(c.driver, "svc_release_trip", back, map[string]any{"reason": "ill"})
@@ -103,6 +106,35 @@ func (c *caller) rides() (first string) {
 	c.call(c.driver, "svc_decline_trip", back, nil)
 	c.call(c.rider, "svc_cancel_my_trip", second, map[string]any{"reason": "late"})
 	return first
+}
+
+// missed has a ride end as a no-show, after the driver has waited.
+func (c *caller) missed(tool string, by *agent, from string) {
+	id := c.rider.ride(c.T, from)
+	c.call(c.driver, "svc_accept_trip", id, nil)
+	c.call(c.driver, "svc_mark_arrived", id, nil)
+	tn := c.s.Tenant("metro")
+	it, err := tn.Get(c.Context(), trip.Key(tn, id))
+	testkit.Must(c, err)
+	waited, err := trip.FromItem(it)
+	testkit.Must(c, err)
+	long := "2026-01-01T00:00:00.000Z"
+	waited.ArrivedAt = &long
+	testkit.Must(c, tn.Load(c.Context(), waited.Item(tn, 1)))
+	c.call(by, tool, id, nil)
+}
+
+// ended returns an import of past trips that is done.
+func (c *caller) ended() string {
+	id := idOf(c.T, c.call(c.operator, "svc_create_import", "", map[string]any{"kind": "trips"}))
+	tn := c.s.Tenant("metro")
+	it, err := tn.Get(c.Context(), imports.Key(tn, id))
+	testkit.Must(c, err)
+	one, err := imports.Kind.FromItem(it)
+	testkit.Must(c, err)
+	one.Status = imports.Done
+	testkit.Must(c, tn.Load(c.Context(), imports.Kind.Item(tn, "", one)))
+	return id
 }
 
 // own calls what a rider does alone.
@@ -187,6 +219,7 @@ func (c *caller) operate(first string) {
 	brought := idOf(c.T, c.call(c.operator, "svc_create_import", "", map[string]any{"kind": "customers"}))
 	c.call(c.operator, "svc_get_import", brought, nil)
 	c.call(c.operator, "svc_list_import_errors", brought, nil)
+	c.call(c.operator, "svc_undo_import", c.ended(), nil)
 	about := map[string]any{"kind": "erase", "customerId": c.rita.ID}
 	asked := idOf(c.T, c.call(c.operator, "svc_create_privacy_request", "", about))
 	c.call(c.operator, "svc_get_privacy_request", asked, nil)
@@ -249,7 +282,7 @@ func needsArguments(tool string) bool {
 		"order", "get_trip", "get_feedback", "_export", "_import", "privacy_request", "submit",
 		"comment", "vote",
 		"invite", "driver_documents", "get_driver", "get_customer",
-		"book", "assign", "arrive", "release", "decline", "report_location", "posting", "post_to", "fare",
+		"book", "assign", "arrive", "no_show", "release", "decline", "report_location", "posting", "post_to", "fare",
 		"receipt", "statement", "my_trip", "withdrawal", "webhook", "sandbox"}
 	return slices.ContainsFunc(steps, func(step string) bool { return strings.Contains(tool, step) })
 }

@@ -9,7 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"svc/pkg/app/apptest"
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 )
 
 // hooked calls the tools of webhooks, with a receiver that echoes its challenge. No
@@ -31,11 +32,10 @@ func hooked(t *testing.T, s *apptest.Service, call func(tool, id string, argumen
 		}
 	}
 	s.Drain(t)
-	for range 600 {
+	for deadline := time.Now().Add(testkit.Patience); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		if strings.Contains(string(call("svc_get_webhook", hook, nil).StructuredContent), `"status":"enabled"`) {
 			break
 		}
-		time.Sleep(100 * time.Millisecond)
 	}
 	call("svc_test_webhook", hook, map[string]any{"type": "trip.settled"})
 	call("svc_replay_webhook", hook, map[string]any{"after": "2026-01-01T00:00:00Z"})

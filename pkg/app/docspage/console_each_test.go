@@ -14,9 +14,9 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"svc/pkg/app/apptest"
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/base/timestamp"
-	"svc/pkg/local/testkit"
 )
 
 // widths are those of a phone and of a desktop.

@@ -14,9 +14,9 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"svc/pkg/app/apptest"
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/local/demo"
-	"svc/pkg/local/testkit"
 )
 
 var (

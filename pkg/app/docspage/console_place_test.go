@@ -7,10 +7,10 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"svc/pkg/app/apptest"
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/domain/person"
-	"svc/pkg/local/testkit"
 )
 
 // TestConsoleInDriversPlace: an operator marks a driver as arrived and takes the trip back. What the operator may not

@@ -12,11 +12,11 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"svc/pkg/app/apptest"
+	"svc/internal/test/apptest"
+	"svc/internal/test/script"
+	"svc/internal/test/testkit"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/domain/person"
-	"svc/pkg/local/script"
-	"svc/pkg/local/testkit"
 )
 
 // signInToConsole opens the console as the operator.
@@ -51,7 +51,6 @@ func open(view, selector string) []step {
 // requested meanwhile, gives it to a driver and cancels it. It loads nothing from another
 // origin, and its policy blocks nothing.
 func TestConsole(t *testing.T) {
-	testkit.Long(t)
 	s := apptest.New(t)
 	dan := s.Driver(t, "metro", "dan")
 	online := s.Token(t, dan, "driver.status:write")

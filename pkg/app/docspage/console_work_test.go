@@ -13,8 +13,8 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
-	"svc/pkg/app/apptest"
-	"svc/pkg/local/testkit"
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 )
 
 // inject runs in every page before its own scripts.
@@ -190,7 +190,7 @@ func TestConsoleMap(t *testing.T) {
 	tiles.StartTLS()
 	t.Cleanup(tiles.Close)
 	olga := s.Operator(t, "metro", "olga")
-	ctx := browser(t, chromedp.Flag("ignore-certificate-errors", true), chromedp.Flag("disable-gpu", false),
+	ctx := browserWith(t, chromedp.Flag("ignore-certificate-errors", true), chromedp.Flag("disable-gpu", false),
 		chromedp.Flag("use-angle", "swiftshader"), chromedp.Flag("enable-unsafe-swiftshader", true))
 	run(t, ctx, size(1280, 900, "light"), inject(`window.complaints = [];
 		for (const kind of ["error", "warn"]) { const say = console[kind]

@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,9 +19,9 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"github.com/google/go-cmp/cmp"
 
-	"svc/pkg/app/apptest"
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/domain/settings"
-	"svc/pkg/local/testkit"
 )
 
 var (
@@ -261,16 +262,61 @@ func watch() step {
 		});`})
 }
 
-// browser starts a browser, with more options, and opens a tab.
-func browser(t *testing.T, more ...chromedp.ExecAllocatorOption) context.Context {
+var launched struct {
+	sync.Once
+	ctx context.Context
+	end func()
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if launched.ctx != nil {
+		launched.end()
+	}
+	os.Exit(code)
+}
+
+// browser opens a tab of the browser that the tests share, without cookies and without what another test has loaded.
+func browser(t *testing.T) context.Context {
+	t.Helper()
+	launched.Do(func() { launched.ctx, launched.end = start(t) })
+	if launched.ctx == nil {
+		t.Fatal("the browser did not start in an earlier test")
+	}
+	return openTab(t, launched.ctx, chromedp.WithNewBrowserContext())
+}
+
+// browserWith starts a browser with more options and opens a tab.
+func browserWith(t *testing.T, more ...chromedp.ExecAllocatorOption) context.Context {
+	t.Helper()
+	ctx, end := start(t, more...)
+	t.Cleanup(end)
+	return openTab(t, ctx)
+}
+
+// start starts a browser.
+func start(t *testing.T, more ...chromedp.ExecAllocatorOption) (ctx context.Context, end func()) {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(testkit.Chrome(t)), chromedp.NoSandbox,
 		chromedp.DisableGPU, chromedp.Flag("disable-dev-shm-usage", true), chromedp.WSURLReadTimeout(5*time.Minute))
 	options = append(options, more...)
-	allocator, end := chromedp.NewExecAllocator(context.Background(), options...)
-	t.Cleanup(end)
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, endBrowser := chromedp.NewContext(allocator)
-	t.Cleanup(endBrowser)
+	if err := chromedp.Do(ctx); err != nil { // opens a tab, whose life is that of the browser
+		stop()
+		t.Fatalf("starting the browser: %v", err)
+	}
+	return ctx, func() {
+		endBrowser()
+		stop()
+	}
+}
+
+// openTab opens a tab.
+func openTab(t *testing.T, browser context.Context, options ...chromedp.ContextOption) context.Context {
+	t.Helper()
+	ctx, end := chromedp.NewContext(browser, options...)
+	t.Cleanup(end)
 	run(t, ctx) // opens the tab, whose life must not be that of one action
 	ctx, stop := context.WithTimeout(ctx, 10*time.Minute)
 	t.Cleanup(stop)

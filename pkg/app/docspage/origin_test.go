@@ -8,8 +8,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"svc/pkg/app/apptest"
-	"svc/pkg/local/testkit"
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 )
 
 // otherOrigin is a page of another origin. ask sends a request with the headers

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"svc/pkg/app/apptest"
-	"svc/pkg/local/testkit"
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 )
 
 // TestTypeScript, TestPython and TestGo run the commands of docs/clients.md as

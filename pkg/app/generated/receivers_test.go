@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"svc/pkg/app/apptest"
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/domain/webhook"
-	"svc/pkg/local/testkit"
 )
 
 // output keeps what a program prints.
@@ -131,11 +131,10 @@ func receiver(t *testing.T, s *apptest.Service, folder string, command []string)
 
 func until(t *testing.T, what string, printed *output, done func() bool) {
 	t.Helper()
-	for range 600 {
+	for deadline := time.Now().Add(testkit.Patience); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		if done() {
 			return
 		}
-		time.Sleep(100 * time.Millisecond)
 	}
 	t.Fatalf("waited for %s; the receiver printed:\n%s", what, printed)
 }

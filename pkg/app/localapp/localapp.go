@@ -8,9 +8,16 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"time"
 
 	"svc/pkg/app"
+	"svc/pkg/background/dispatch"
+	"svc/pkg/base/panics"
+	"svc/pkg/data/due"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/sandbox"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/domain/webhook"
 	"svc/pkg/local/files"
 	"svc/pkg/local/service"
 )
@@ -34,6 +41,11 @@ func Build(ctx context.Context, at service.Environment, rt *app.Runtime,
 		}})
 	if err != nil {
 		return out, err
+	}
+	if at.New {
+		if err := beginBooks(ctx, rt); err != nil {
+			return out, err
+		}
 	}
 	dir := files.In(at.Data)
 	if at.Memory {
@@ -67,6 +79,22 @@ func Build(ctx context.Context, at service.Environment, rt *app.Runtime,
 	return out, err
 }
 
+// Books returns every book of due tasks.
+func Books(db *table.DB, now func() time.Time) []due.Book {
+	return append(webhook.AllDue(db, now), dispatch.Worker{DB: db, Now: now}.Book(), sandbox.Book(db, now),
+		due.Book{DB: db, Name: tenant.RetentionBook, Now: now})
+}
+
+// beginBooks begins every book of due tasks.
+func beginBooks(ctx context.Context, rt *app.Runtime) error {
+	for _, book := range Books(rt.DB, rt.Now) {
+		if err := book.Begin(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // schedule makes the scheduled sweeps log their errors and return none. The deliveries' sweep
 // does not delay the start, and the jobs begin after it.
 func schedule(rt *app.Runtime, scheduled map[string]func(context.Context) error) {
@@ -82,7 +110,7 @@ func schedule(rt *app.Runtime, scheduled map[string]func(context.Context) error)
 	sweep := scheduled[app.Deliver]
 	scheduled[app.Deliver] = func(ctx context.Context) error {
 		go func() { // receivers that hang must not delay the start
-			_ = sweep(context.WithoutCancel(ctx))
+			_ = panics.Try(func() error { return sweep(context.WithoutCancel(ctx)) })
 		}()
 		return nil
 	}

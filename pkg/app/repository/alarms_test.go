@@ -14,8 +14,8 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"svc"
+	"svc/internal/test/testkit"
 	"svc/pkg/app"
-	"svc/pkg/local/testkit"
 )
 
 // alarm is one alarm of the template.

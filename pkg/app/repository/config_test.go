@@ -10,9 +10,9 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"svc"
+	"svc/internal/test/testkit"
 	"svc/pkg/app"
 	"svc/pkg/base/config"
-	"svc/pkg/local/testkit"
 )
 
 // TestTemplateVariables: template.yaml sets only variables that the functions read.
@@ -56,8 +56,8 @@ func TestOnePlaceReadsTheEnvironment(t *testing.T) {
 			switch {
 			case err != nil:
 				return err
-			case file.IsDir() && (file.Name() == "node_modules" || path == "../../../pkg/local/testkit" ||
-				path == "../../../pkg/app/apptest" || path == "../../../pkg/app/replay"):
+			case file.IsDir() && (file.Name() == "node_modules" || path == "../../../internal/test/testkit" ||
+				path == "../../../internal/test/apptest" || path == "../../../internal/test/replay"):
 				return filepath.SkipDir
 			case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
 				return nil

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc/pkg/local/testkit"
+	"svc/internal/test/testkit"
 )
 
 // TestDocumentIsDescribed: every field, parameter and scope of the document has

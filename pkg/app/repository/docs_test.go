@@ -9,7 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"svc/pkg/local/testkit"
+	"svc/internal/test/testkit"
 )
 
 const (

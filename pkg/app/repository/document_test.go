@@ -14,30 +14,28 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/go-cmp/cmp"
 
+	"svc/internal/test/apptest"
+	"svc/internal/test/markdown"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/app"
-	"svc/pkg/app/apptest"
 	"svc/pkg/base/config"
 	"svc/pkg/domain/page"
 	"svc/pkg/edge/api"
 	"svc/pkg/edge/reference"
-	"svc/pkg/local/markdown"
-	"svc/pkg/local/testkit"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
 const (
 	documentFile = "../../../docs/openapi.json"
-	readmeFile   = "../../../README.md"
+	endpointFile = "../../../docs/endpoints.md"
 	offeredFile  = "../../oauth/protocol/offered_scopes.txt"
 	idsFile      = "../operations.txt"
 	canonical    = "https://api.svc.example" // the address in the golden document
@@ -94,8 +92,6 @@ func recordedRequest(t *testing.T, id string) json.RawMessage {
 // TestEveryAnswerIsAsDescribed: the responses that the built functions gave to
 // the events match the document's schemas, errors too.
 func TestEveryAnswerIsAsDescribed(t *testing.T) {
-	doc, err := reference.Document(canonical, page.ScopePhrase, app.Rows(nil)...)
-	testkit.Must(t, err)
 	rows := map[string]api.Row{}
 	for _, row := range app.Rows(nil) {
 		rows[row.ID] = row
@@ -110,41 +106,10 @@ func TestEveryAnswerIsAsDescribed(t *testing.T) {
 		if variant == "" && a.Status != row.Status {
 			t.Errorf("%s: %d, the row says %d", event, a.Status, row.Status)
 		}
-		for _, fault := range mismatch(doc, row.Method, row.Path, a) {
+		for _, fault := range apptest.Undescribed(t, id, a.Status, a.Body) {
 			t.Errorf("%s: %s in %s", event, fault, a.Body)
 		}
 	}
-}
-
-// mismatch returns the differences between a response and its description in
-// the document.
-func mismatch(doc *huma.OpenAPI, method, path string, a recordedAnswer) []string {
-	item := doc.Paths[path]
-	op := map[string]*huma.Operation{"GET": item.Get, "POST": item.Post, "PUT": item.Put, "PATCH": item.Patch,
-		"DELETE": item.Delete}[method]
-	response := op.Responses[strconv.Itoa(a.Status)]
-	if response == nil {
-		return []string{"no such answer"}
-	}
-	if name, isRef := strings.CutPrefix(response.Ref, "#/components/responses/"); isRef {
-		response = doc.Components.Responses[name]
-	}
-	var value any
-	if err := json.Unmarshal(a.Body, &value); err != nil {
-		return []string{err.Error()}
-	}
-	result := &huma.ValidateResult{}
-	media := response.Content["application/json"]
-	if media == nil {
-		media = response.Content["text/event-stream"]
-	}
-	huma.Validate(doc.Components.Schemas, media.Schema, huma.NewPathBuffer(nil, 0),
-		huma.ModeReadFromServer, value, result)
-	var out []string
-	for _, err := range result.Errors {
-		out = append(out, err.Error())
-	}
-	return out
 }
 
 // TestReferencePage: the page and the document need no token. The document
@@ -214,9 +179,10 @@ func documents(t *testing.T, baseURL string) map[string][]byte {
 			t.Errorf("%s has no example, or a failure or one without items: events/api/golden/%[1]s.json (make golden)", row.ID)
 		}
 	}
+	reference.Open(doc)
 	text, err := openAPI(doc, examples)
 	testkit.Must(t, err)
-	return map[string][]byte{documentFile: append(text, '\n'), readmeFile: withEndpoints(t),
+	return map[string][]byte{documentFile: append(text, '\n'), endpointFile: withEndpoints(t),
 		offeredFile: offeredScopes(), idsFile: operationIDs(), configurationFile: configurationPage(),
 		privacyFile: withKinds(t)}
 }
@@ -263,7 +229,7 @@ func operationIDs() []byte {
 	return []byte(strings.Join(ids, "\n") + "\n")
 }
 
-// withEndpoints returns README.md with the table of endpoints between its
+// withEndpoints returns docs/endpoints.md with the tables of endpoints between its
 // markers, generated from the rows.
 func withEndpoints(t *testing.T) []byte {
 	t.Helper()
@@ -288,7 +254,7 @@ func withEndpoints(t *testing.T) []byte {
 		}
 	}
 	titles := []string{"method", "path", "audience", "scope", "needs"}
-	return between(t, readmeFile, "endpoints", markdown.Table(titles, table)+"\nExtensions of the specification:\n\n"+
+	return between(t, endpointFile, "endpoints", markdown.Table(titles, table)+"\nExtensions of the specification:\n\n"+
 		markdown.Table(titles, extensions))
 }
 
@@ -300,9 +266,9 @@ func code(name string) string {
 	return "`" + name + "`"
 }
 
-// TestGoldenDocuments: the OpenAPI document, the reference page and README's
-// table equal those that the rows generate. A change of them is a change of the
-// contract.
+// TestGoldenDocuments: the OpenAPI document, the reference page and the tables of
+// docs/endpoints.md equal those that the rows generate. A change of them is a change
+// of the contract.
 func TestGoldenDocuments(t *testing.T) {
 	for file, made := range documents(t, canonical) {
 		if *update {

@@ -9,12 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"svc/pkg/local/testkit"
+	"svc/internal/test/testkit"
 )
 
 // TestPageOfEndpointsWorks: the Go files of docs/endpoint.md, put beside the others,
 // compile and pass their own tests.
 func TestPageOfEndpointsWorks(t *testing.T) {
+	testkit.Long(t) // it links a test program
 	root, err := filepath.Abs(repository)
 	testkit.Must(t, err)
 	page, err := os.ReadFile(filepath.Join(root, "docs/endpoint.md"))

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/base/fault"
-	"svc/pkg/local/testkit"
 )
 
 // TestErrorCatalogue checks that docs/errors.md names every error code of the

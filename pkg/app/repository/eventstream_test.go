@@ -14,15 +14,15 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"svc"
+	"svc/internal/test/apitest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/app"
 	"svc/pkg/base/config"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
 	"svc/pkg/edge/api"
-	"svc/pkg/edge/api/apitest"
 	local "svc/pkg/local/schema"
-	"svc/pkg/local/testkit"
 )
 
 // TestStreamPolicy: EventsFunction has the rights that a stream uses from its begin to

@@ -17,7 +17,7 @@ var floors = []string{"base", "data", "access", "edge", "domain", "background", 
 // testSupport lists the packages that test files of every floor may import,
 // whatever their floor: the local engine and stream, the service for tests, and
 // the projection, which writes the rows that lists of the domain read.
-var testSupport = []string{"svc/pkg/local/", "svc/pkg/app/apptest", "svc/pkg/background/projection"}
+var testSupport = []string{"svc/pkg/local/", "svc/internal/test/", "svc/pkg/background/projection"}
 
 // TestFloors checks that no package under pkg/ imports a package of a higher
 // floor, and that functions, cmd and bench contain everything else.
@@ -75,29 +75,34 @@ func TestFloorDocs(t *testing.T) {
 // TestFloorPicture checks that the pictures of the floors in the documents show
 // the folders of pkg/ as they are. With -update it draws them again.
 func TestFloorPicture(t *testing.T) {
-	const begin, end = "<!-- floors: begin -->\n", "<!-- floors: end -->\n"
-	want := begin + drawFloors(t) + end
 	for _, file := range []string{"../../../README.md", "../../../docs/design.md"} {
-		text, err := os.ReadFile(file)
-		if err != nil {
+		drawn(t, file, "floors", drawFloors(t))
+	}
+}
+
+// drawn checks that a document has the text between the marks of the name. With -update
+// it puts it there.
+func drawn(t *testing.T, file, name, want string) {
+	t.Helper()
+	begin, end := "<!-- "+name+": begin -->\n", "<!-- "+name+": end -->\n"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(text), begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !ok || !closed {
+		t.Fatalf("%s has nothing between %q and %q", file, begin, end)
+	}
+	switch updated := before + begin + want + end + after; {
+	case updated == string(text):
+	case *update:
+		if err := os.WriteFile(file, []byte(updated), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		before, rest, ok := strings.Cut(string(text), begin)
-		_, after, closed := strings.Cut(rest, end)
-		if !ok || !closed {
-			t.Errorf("%s has no picture between %q and %q", file, begin, end)
-			continue
-		}
-		switch updated := before + want + after; {
-		case updated == string(text):
-		case *update:
-			if err := os.WriteFile(file, []byte(updated), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		default:
-			t.Errorf("the picture of the floors in %s is out of date; `go test ./pkg/app/repository -run FloorPicture -update` draws "+
-				"it again", file)
-		}
+	default:
+		t.Errorf("the %s in %s are out of date; `go test ./pkg/app/repository -run '%s' -update` writes them again", name,
+			file, t.Name())
 	}
 }
 
@@ -140,19 +145,21 @@ func TestImports(t *testing.T) {
 	}{
 		{"github.com/nyaruka/phonenumbers", []string{"svc/pkg/base/phone/plans"}, "it is five megabytes"},
 		{"svc/pkg/base/phone/plans", []string{"svc/cmd/svc", "svc/functions/projection", "svc/functions/jobs",
-			"svc/functions/trips", "svc/functions/fleet", "svc/functions/mcp", "svc/pkg/edge/api/apitest",
-			"svc/pkg/app/apptest"}, "only a function that reads phones may link the numbering plans"},
+			"svc/functions/trips", "svc/functions/fleet", "svc/functions/mcp", "svc/internal/test/apitest",
+			"svc/internal/test/apptest"}, "only a function that reads phones may link the numbering plans"},
 		{"github.com/lestrrat-go/jwx/", []string{"svc/pkg/access/signing"},
 			"a later major version must be a change of one package"},
+		{"golang.org/x/sync/errgroup", []string{"svc/pkg/base/panics", "svc/bench"},
+			"a panic in another goroutine ends the process"},
 		{"github.com/guregu/dynamo/", []string{"svc/pkg/data/table"}, "the guard and the handles must see every request"},
 		{"github.com/aws/aws-sdk-go-v2", []string{
 			"svc/pkg/data/table", "svc/pkg/data/stream", "svc/pkg/app", "svc/pkg/local/", "svc/cmd/svc",
 			"svc/localstack",
 		}, "only the table and the wiring speak to AWS"},
-		{"svc/pkg/local/", []string{
-			"svc/cmd/svc", "svc/pkg/local/", "svc/pkg/app/apptest", "svc/pkg/app/e2e", "svc/pkg/app/localapp", "svc/bench",
-			"svc/localstack",
-		}, "a deployed function holds nothing of a developer's machine"},
+		{"svc/pkg/local/", []string{"svc/cmd/svc", "svc/pkg/local/", "svc/internal/test/", "svc/pkg/app/localapp",
+			"svc/bench", "svc/localstack"}, "a deployed function holds nothing of a developer's machine"},
+		{"svc/internal/test/", []string{"svc/internal/test/", "svc/bench", "svc/localstack"},
+			"only tests use what is for tests"},
 	} {
 		for _, p := range packages(t, `{{.ImportPath}}: {{join .Imports " "}}`) {
 			for _, imported := range p.imports {

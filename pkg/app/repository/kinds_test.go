@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"svc/pkg/app/apptest"
-	"svc/pkg/local/markdown"
-	"svc/pkg/local/testkit"
+	"svc/internal/test/apptest"
+	"svc/internal/test/markdown"
+	"svc/internal/test/testkit"
 )
 
 // nothing is the Personal of a type that tells nothing of a rider or driver.

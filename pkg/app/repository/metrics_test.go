@@ -17,11 +17,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/app"
 	"svc/pkg/data/table"
 	"svc/pkg/edge/api"
 	"svc/pkg/edge/gateway"
-	"svc/pkg/local/testkit"
 )
 
 // TestMetrics: the template's metric filters count what a request's line says. A

@@ -44,7 +44,7 @@ type naming map[string]string
 
 // of returns the name in the document, such as TripPage for PageTrip.
 func (s naming) of(name string) string {
-	for prefix, suffix := range map[string]string{"Page": "Page", "Items": "List"} {
+	for prefix, suffix := range map[string]string{"Page": "Page", "Items": "List", "Cut": "List"} {
 		if item, ok := strings.CutPrefix(name, prefix); ok {
 			return s.of(item) + suffix
 		}
@@ -108,20 +108,23 @@ var enumNames = map[string]string{
 	"ClientAuthMethod":    "client_secret_basic client_secret_post none private_key_jwt",
 	"DriverDocumentKind":  "DRIVING_LICENCE IDENTITY INSURANCE OTHER VEHICLE_REGISTRATION",
 	"DriverDocumentState": "APPROVED PENDING REJECTED",
+	"DriverLicence":       "any valid",
 	"DriverStatusMode":    "free strict",
 	"DriverStatus":        "BUSY OFFLINE ONLINE",
 	"ErrorCode":           strings.Join(fault.Codes(), " "),
 	"ExportKind":          "customers drivers orders postings receipts report trips",
+	"ImportUndoStatus":    "DONE REFUSED RUNNING",
 	"FeedbackSort":        "comments newest votes",
 	"FeedbackStatus":      "COMPLETED IN_PROGRESS PLANNED REJECTED UNDER_REVIEW",
 	"FeedbackStatusQuery": "ALL COMPLETED IN_PROGRESS PLANNED REJECTED UNDER_REVIEW",
 	"FeedbackType":        "BUG IDEA",
 	"PrivacyKind":         "erase export",
 	"PrivacyStatus":       "BLOCKED DONE READY RUNNING VALIDATING WITHDRAWN",
-	"PrivacyReasonCode":   "BALANCE OPEN_ORDER OPEN_TRIP WITHDRAWAL",
+	"PrivacyReasonCode":   "BALANCE OPEN_ORDER OPEN_TRIP STOPPED WITHDRAWAL",
 	"FileFormat":          "csv ndjson",
 	"GrantType":           "authorization_code refresh_token",
 	"IDTokenAlgorithm":    "ES256 RS256",
+	"ImportDates":         "dmy iso mdy",
 	"ImportDecimal":       "comma point",
 	"ImportEncoding":      "latin1 utf-8",
 	"ImportFaultCode":     "cells duplicate encoding formula invalid required taken unknown",

@@ -54,6 +54,7 @@ func openAPI(doc *huma.OpenAPI, examples map[string]example) ([]byte, error) {
 		return nil, fmt.Errorf("OpenAPI document: %w", err)
 	}
 	splitStatusInput(tree)
+	fillParameters(tree["paths"])
 	placeExamples(tree, bodies)
 	return json.MarshalIndent(tree, "", "  ")
 }
@@ -120,6 +121,25 @@ func splitStatusInput(tree map[string]any) {
 	}
 	slices.SortFunc(choices, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	schemas["DriverStatusInput"] = map[string]any{"oneOf": choices}
+}
+
+// fillParameters gives parameters values with which a request works, for programs that
+// fill in every parameter of a request: the first page, any state, and the value of a
+// parameter that has only one. They know enum, and not const.
+func fillParameters(paths any) {
+	visit("", paths, func(_ string, n map[string]any) {
+		schema, _ := n["schema"].(map[string]any)
+		if n["in"] == "query" && schema["const"] != nil {
+			schema["enum"] = []any{schema["const"]}
+			delete(schema, "const")
+		}
+		switch n["name"] {
+		case "cursor":
+			schema["default"] = ""
+		case "If-Match":
+			schema["default"] = "*"
+		}
+	})
 }
 
 // pruneSchemas removes members that huma writes and JSON Schema does not define, and

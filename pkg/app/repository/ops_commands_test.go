@@ -9,7 +9,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"svc/pkg/local/testkit"
+	"svc/internal/test/testkit"
 )
 
 var (

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc/pkg/local/testkit"
+	"svc/internal/test/testkit"
 )
 
 // tool stands in for aws, sam, go and sleep. It writes each call to $CALLS. The

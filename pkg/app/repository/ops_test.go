@@ -12,8 +12,8 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"svc"
+	"svc/internal/test/testkit"
 	"svc/pkg/edge/gateway/emulator"
-	"svc/pkg/local/testkit"
 )
 
 // opsTemplate reads a template of ops/ and returns its resources.

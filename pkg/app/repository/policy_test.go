@@ -11,12 +11,12 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"svc"
+	"svc/internal/test/apitest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/app"
 	"svc/pkg/domain/webhook"
 	"svc/pkg/edge/api"
-	"svc/pkg/edge/api/apitest"
-	"svc/pkg/local/testkit"
 )
 
 // statement is one statement of a function's policies.
@@ -30,6 +30,9 @@ type statement struct {
 	unchecked bool     // the condition on keys does not require that the request has keys
 	deny      bool     // denies a request with any of the keys
 }
+
+// older is why a function may write the covers of zones.
+const older = "zones of an older build get their covers (TestZonesOfAnOlderBuild)"
 
 // unexercised lists rights that the end-to-end suite does not use: function,
 // statement, and action, resource or pattern. The value says why the code needs
@@ -65,12 +68,16 @@ var unexercised = map[string]string{
 	"DeliverFunction Later sqs:SendMessage":             "a process on a laptop has no queue",
 	"DeliverFunction Later queue":                       "a process on a laptop has no queue",
 	"DeliverFunction Read PERSON#*":                     "the creator of an endpoint that was disabled gets a mail",
+	"DeliverFunction Read MAILSTOP#*":                   "the creator of an endpoint that was disabled gets a mail",
+	"DeliverFunction Read THROTTLE#mail-*":              "the creator of an endpoint that was disabled gets a mail",
+	"DeliverFunction Mails dynamodb:UpdateItem":         "an endpoint is disabled, or SES reports a bounce",
+	"DeliverFunction Mails table":                       "an endpoint is disabled, or SES reports a bounce",
+	"DeliverFunction Mails THROTTLE#mail-*":             "the creator of an endpoint that was disabled gets a mail",
+	"DeliverFunction Mails MAILSTOP#*":                  "SES reports a bounce (TestReportsOfMails)",
 	"DeliverFunction Check T#*#FAMILY#*":                "TestSenderMayCheckSubscriptions",
 	"DispatchFunction Later sqs:SendMessage":            "a process on a laptop has no queue",
 	"DispatchFunction Later queue":                      "a process on a laptop has no queue",
 	"ReportsFunction MarkFlags dynamodb:UpdateItem":     "a posting to a driver or rider without a wallet",
-	"JobsFunction Erase T#*#TRIP#*": "a person is erased who has such data " +
-		"(pkg/background/erasure)",
 	"JobsFunction Erase T#*#ORDER#*": "a person is erased who has such data " +
 		"(pkg/background/erasure)",
 	"JobsFunction Erase T#*#WALLET#*": "a person is erased who has such data " +
@@ -85,21 +92,39 @@ var unexercised = map[string]string{
 		"(pkg/background/erasure)",
 	"JobsFunction Erase SESSION#*": "a person is erased who has such data " +
 		"(pkg/background/erasure)",
-	"JobsFunction Import T#*#TRIP#*":                          "past rides are imported (pkg/background/jobs)",
-	"JobsFunction Read T#*#ORDER#*":                           "old orders lose their addresses (pkg/background/erasure)",
-	"JobsFunction Read T#*#SUFFIX#*":                          "people are imported by phone (pkg/background/jobs)",
-	"JobsFunction Forget T#*#FLAGS#*":                         "past rides are imported (pkg/background/jobs)",
-	"JobsFunction EndLogin dynamodb:ConditionCheckItem":       "a person asked for an erasure 7 days ago",
-	"MCPFunction Leave dynamodb:UpdateItem":                   "a person asks to be erased",
-	"MCPFunction Leave table":                                 "a person asks to be erased",
-	"MCPFunction Leave T#*#LOGIN#*":                           "a person asks to be erased",
-	"MeFunction Leave dynamodb:UpdateItem":                    "a person asks to be erased",
-	"MeFunction Leave table":                                  "a person asks to be erased",
-	"MeFunction Leave T#*#LOGIN#*":                            "a person asks to be erased",
-	"ReportsFunction MarkFlags table":                         "a posting to a driver or rider without a wallet",
-	"ReportsFunction MarkFlags T#*#FLAGS#*":                   "a posting to a driver or rider without a wallet",
-	"ProjectionFunction GiveUp s3:PutObject":                  "an item's data cannot be counted",
-	"ProjectionFunction GiveUp letters of ProjectionFunction": "an item's data cannot be counted",
+	"JobsFunction Read T#*#ORDER#*":                            "old orders lose their addresses (pkg/background/erasure)",
+	"JobsFunction Read T#*#SUFFIX#*":                           "people are imported by phone (pkg/background/jobs)",
+	"JobsFunction EndLogin dynamodb:ConditionCheckItem":        "a person asked for an erasure 7 days ago",
+	"MCPFunction Leave dynamodb:UpdateItem":                    "a person asks to be erased",
+	"MCPFunction Leave table":                                  "a person asks to be erased",
+	"MCPFunction Leave T#*#LOGIN#*":                            "a person asks to be erased",
+	"MeFunction Leave dynamodb:UpdateItem":                     "a person asks to be erased",
+	"MeFunction Leave table":                                   "a person asks to be erased",
+	"MeFunction Leave T#*#LOGIN#*":                             "a person asks to be erased",
+	"ReportsFunction MarkFlags table":                          "a posting to a driver or rider without a wallet",
+	"ReportsFunction MarkFlags T#*#FLAGS#*":                    "a posting to a driver or rider without a wallet",
+	"ProjectionFunction GiveUp s3:PutObject":                   "an item's data cannot be counted",
+	"ProjectionFunction GiveUp letters of ProjectionFunction":  "an item's data cannot be counted",
+	"ProjectionFunction CoverZones dynamodb:PutItem":           older,
+	"ProjectionFunction CoverZones dynamodb:DeleteItem":        older,
+	"ProjectionFunction CoverZones table":                      older,
+	"ProjectionFunction CoverZones T#*#ZONE#*":                 older,
+	"ProjectionFunction CheckZone dynamodb:ConditionCheckItem": older,
+	"ProjectionFunction CheckZone table":                       older,
+	"ProjectionFunction CheckZone T#*#SETTINGS":                older,
+	"SettlementFunction CoverZones dynamodb:PutItem":           older,
+	"SettlementFunction CoverZones dynamodb:DeleteItem":        older,
+	"SettlementFunction CoverZones table":                      older,
+	"SettlementFunction CoverZones T#*#ZONE#*":                 older,
+	"SettlementFunction CheckZone dynamodb:ConditionCheckItem": older,
+	"SettlementFunction CheckZone table":                       older,
+	"SettlementFunction CheckZone T#*#SETTINGS":                older,
+	"SettlementFunction Read T#*#ZONE#*":                       older,
+	"SettlementFunction MarkFlags dynamodb:UpdateItem":         older,
+	"SettlementFunction MarkFlags table":                       older,
+	"SettlementFunction MarkFlags T#*#FLAGS#*":                 older,
+	"DispatchFunction Search T#*#ZONES#*": "a robot of a sandbox with a strict service area " +
+		"requests a ride",
 	"SettlementFunction GiveUp s3:PutObject":                  "a trip's data cannot be settled",
 	"SettlementFunction GiveUp letters of SettlementFunction": "a trip's data cannot be settled",
 }

@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/local/demo"
-	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/flow"
 )
 
@@ -38,7 +38,6 @@ func (r *recording) visitPages(t *testing.T, base string, transport http.RoundTr
 		for audience, email := range map[authz.Audience]string{authz.Dashboard: "operator@metro.example",
 			authz.Rider: "rider1@metro.example", authz.Driver: "driver1@metro.example"} {
 			t.Run(string(audience), func(t *testing.T) {
-				t.Parallel() // the page takes some seconds, whether the account exists or not
 				v := newVisitor(t, base, client)
 				v.submit(base+"/oauth/forgot?tenant_hint=metro&audience="+string(audience), "email", email)
 				r.mu.Lock()
@@ -54,7 +53,6 @@ func (r *recording) visitPages(t *testing.T, base string, transport http.RoundTr
 	t.Run("sign-ups", func(t *testing.T) {
 		for _, email := range []string{"newcomer@metro.example", addedRider} {
 			t.Run(email, func(t *testing.T) {
-				t.Parallel()
 				v := newVisitor(t, base, client)
 				v.submit(base+"/oauth/signup?tenant_hint=metro&audience=rider", "email", email)
 				r.mu.Lock()
@@ -90,7 +88,7 @@ func letRidersSignUp(t *testing.T, db *table.DB) {
 		return nil
 	})
 	testkit.Must(t, err)
-	_, err = customer.Create(t.Context(), db.Tenant(metro.ID), by, customer.Record{Customer: customer.Customer{
+	_, err = customer.Store.Create(t.Context(), db.Tenant(metro.ID), by, customer.Record{Customer: customer.Customer{
 		FirstName: "Ada", Email: addedRider}}, "")
 	testkit.Must(t, err)
 }

@@ -4,10 +4,15 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/app"
 )
 
@@ -49,5 +54,24 @@ func TestLogsAreRedacted(t *testing.T) {
 	}
 	if lines < 100 || len(r.secrets) < 20 {
 		t.Errorf("%d lines and %d secrets are too few to judge by", lines, len(r.secrets))
+	}
+}
+
+// TestPanicsAreCaughtInOnePlace: only base/panics recovers, because the value of a panic
+// may quote a request. The exceptions log its type alone, or nothing.
+func TestPanicsAreCaughtInOnePlace(t *testing.T) {
+	except := []string{"../../base/panics/panics.go", "../../data/stream/stream.go", "../../edge/gateway/handler.go",
+		"../../edge/gateway/stream.go", "../../edge/gateway/emulator/gateway.go"}
+	for _, root := range []string{"../..", "../../../cmd", "../../../functions"} {
+		testkit.Must(t, filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			source, err := os.ReadFile(path)
+			if strings.Contains(string(source), "recover()") && !slices.Contains(except, path) {
+				t.Errorf("%s recovers: use panics.Catch or panics.Try", path)
+			}
+			return err
+		}))
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"svc"
+	"svc/internal/test/testkit"
 	"svc/pkg/app"
-	"svc/pkg/local/testkit"
 )
 
 // TestSmokeIsTheHook: CodeDeploy calls SmokeFunction before any canary, under
@@ -96,8 +96,8 @@ func optional(n *yaml.Node) []string {
 }
 
 // TestOnlyTheGatewaySendsRequests: nothing but the HTTP API, the table's stream,
-// schedules, one function URL and, for a function without requests, a queue calls a
-// function. A second function URL, a load balancer or a REST API with a mapping
+// schedules, one function URL and, for a function without requests, a queue or topic
+// calls a function. A second function URL, a load balancer or a REST API with a mapping
 // template would require a review of gateway.Direct. A function URL always names
 // itself in apiId.
 func TestOnlyTheGatewaySendsRequests(t *testing.T) {
@@ -109,7 +109,7 @@ func TestOnlyTheGatewaySendsRequests(t *testing.T) {
 		events := field(p, "Events")
 		for i := 1; events != nil && i < len(events.Content); i += 2 {
 			kind := field(events.Content[i], "Type").Value
-			worker := kind == "SQS" && !slices.Contains(app.RequestFunctions(), name)
+			worker := (kind == "SQS" || kind == "SNS") && !slices.Contains(app.RequestFunctions(), name)
 			if !worker && !slices.Contains([]string{"HttpApi", "DynamoDB", "ScheduleV2"}, kind) {
 				t.Errorf("%s gets events of %s", name, kind)
 			}

@@ -14,9 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"svc"
+	"svc/internal/test/testkit"
 	"svc/pkg/app"
 	"svc/pkg/edge/gateway/emulator"
-	"svc/pkg/local/testkit"
 )
 
 // TestTemplateRoutesAreTheRows: the template routes every row to the function

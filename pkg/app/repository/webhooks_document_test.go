@@ -3,11 +3,31 @@ package repository_test
 import (
 	"encoding/json"
 	"os"
+	"strings"
 	"testing"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/domain/event"
-	"svc/pkg/local/testkit"
 )
+
+// TestEventTypesPage: docs/events.md lists every type of event. With -update it is written
+// again.
+func TestEventTypesPage(t *testing.T) {
+	var lines []string
+	line, resource := "", ""
+	for _, kind := range event.Types() {
+		of, _, _ := strings.Cut(kind.Name, ".")
+		switch word := "`" + kind.Name + "`"; {
+		case of != resource:
+			lines, line, resource = append(lines, line), "- "+word, of
+		case len(line)+len(word) > 97:
+			lines, line = append(lines, line+","), "  "+word
+		default:
+			line += ", " + word
+		}
+	}
+	drawn(t, "../../../docs/events.md", "types", strings.Join(append(lines[1:], line), "\n")+"\n")
+}
 
 // TestDocumentHasEachEvent: the document's webhooks are the challenge and every type
 // of event, each with a schema, an example of it and the headers that sign it.

@@ -22,7 +22,7 @@ func (w Worker) advance(ctx context.Context, t table.Tenant, ahead time.Duration
 	if err != nil || !tenant.IsSandbox(items[1]) {
 		return err
 	}
-	book, err := webhook.FromItem(items[0])
+	book, err := webhook.Kind.FromItem(items[0])
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (w Worker) advance(ctx context.Context, t table.Tenant, ahead time.Duration
 		return err
 	}
 	for i, person := range book.Personal.Persons {
-		own, err := webhook.FromItem(items[i])
+		own, err := webhook.Kind.FromItem(items[i])
 		if err == nil {
 			err = w.advanceAll(ctx, t, person, own, until)
 		}

@@ -15,7 +15,7 @@ import (
 // only the original. If that copy is older, spread writes all copies again. This counts
 // as a change of the endpoints, so events that were missed meanwhile are sent.
 func (w Worker) spread(ctx context.Context, t table.Tenant, m webhook.Message, read table.Item) (webhook.Book, error) {
-	book, err := webhook.FromItem(read)
+	book, err := webhook.Kind.FromItem(read)
 	own := read.Key == webhook.Key(t)
 	if err != nil || m.Person != "" || own && book.Copies == 0 || !own && read.Found() {
 		return book, err

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/domain/webhook"
-	"svc/pkg/local/testkit"
 )
 
 // copies returns the versions of the copies of the tenant's endpoints, and how many of
@@ -17,7 +17,7 @@ func (w *world) copies(id string) (versions map[int64]bool, enabled int) {
 	for shard := range webhook.Copies {
 		it, err := w.tenant.Get(w.t.Context(), webhook.CopyKey(w.tenant, shard))
 		testkit.Must(w.t, err)
-		book, err := webhook.FromItem(it)
+		book, err := webhook.Kind.FromItem(it)
 		testkit.Must(w.t, err)
 		versions[book.Version] = true
 		if r := book.Find(id); r != nil && r.Status == webhook.Enabled {
@@ -78,10 +78,10 @@ func TestCopiesOfOlderVersions(t *testing.T) {
 	w.run()
 	older := func(f func(*webhook.Book)) {
 		it := w.item()
-		book, err := webhook.FromItem(it)
+		book, err := webhook.Kind.FromItem(it)
 		testkit.Must(t, err)
 		f(&book)
-		next := book.Item(w.tenant)
+		next := webhook.Kind.Item(w.tenant, "", book)
 		next.Version = it.Version
 		tx := w.tenant.Write()
 		tx.Replace(next)

@@ -13,11 +13,11 @@ import (
 	"reflect"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"svc/pkg/access/signing"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/panics"
 	"svc/pkg/base/timestamp"
+	"svc/pkg/data/audit"
 	"svc/pkg/data/due"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/event"
@@ -32,8 +32,8 @@ type Worker struct {
 	Client  http.RoundTripper
 	// Later puts messages into the queue. A delay is at most MaxDelay.
 	Later func(ctx context.Context, delay time.Duration, messages ...webhook.Message) error
-	// Mail tells a person that an endpoint was disabled; nil tells nobody.
-	Mail func(ctx context.Context, person, subject, text string) error
+	// Mail tells a person that an endpoint of the tenant was disabled; nil tells nobody.
+	Mail func(ctx context.Context, tenant, person, subject, text string) error
 }
 
 // MaxDelay is the longest delay in the queue. A later attempt is only due.
@@ -53,7 +53,7 @@ func (w Worker) Book(m webhook.Message) due.Book { return webhook.Due(w.DB, w.No
 
 // Sweep passes what is due to do. What fails in one book does not delay another.
 func (w Worker) Sweep(ctx context.Context, do func(context.Context, webhook.Message) error) error {
-	var group errgroup.Group
+	group := panics.NewGroup()
 	group.SetLimit(2)
 	for _, book := range webhook.AllDue(w.DB, w.Now) {
 		group.Go(func() error {
@@ -69,8 +69,10 @@ func (w Worker) Sweep(ctx context.Context, do func(context.Context, webhook.Mess
 	return group.Wait()
 }
 
-// Handle does what a message says. After an error the queue must deliver it again.
-func (w Worker) Handle(ctx context.Context, m webhook.Message) error {
+// Handle does what a message says. After an error the queue must deliver it again. A
+// panic is an error.
+func (w Worker) Handle(ctx context.Context, m webhook.Message) (err error) {
+	defer panics.Catch(&err)
 	t := w.DB.Tenant(m.Tenant)
 	switch {
 	case w.Secrets == nil:
@@ -87,8 +89,17 @@ func (w Worker) Handle(ctx context.Context, m webhook.Message) error {
 	return nil
 }
 
-// send makes one attempt to deliver an event.
+// send makes one attempt to deliver an event. If the endpoint changes while the connection
+// is opened, nothing is sent, and the attempt is made for the endpoint as it is then.
 func (w Worker) send(ctx context.Context, t table.Tenant, m webhook.Message) error {
+	err := w.attempt(ctx, t, m)
+	if errors.Is(err, errEnded) {
+		err = w.attempt(ctx, t, m)
+	}
+	return err // after a second change the queue delivers the message again
+}
+
+func (w Worker) attempt(ctx context.Context, t table.Tenant, m webhook.Message) error {
 	items, err := t.Batch(ctx, webhook.KeyFor(t, m.Person, m.Shard), event.Key(t, m.Shard, m.Number),
 		webhook.DeliveryKey(t, m.Endpoint, m.Shard, m.Event))
 	if err != nil {
@@ -112,13 +123,16 @@ func (w Worker) send(ctx context.Context, t table.Tenant, m webhook.Message) err
 	if r == nil || sent.Made >= m.Attempt || !items[1].Live(w.Now()) {
 		return nil // removed, already made, or no longer in the feed
 	}
-	e, err := event.FromItem(items[1])
+	e, err := table.DecodeDoc[event.Event](items[1])
 	if err != nil || e.ID != m.Event || m.Person != "" && !e.Concerns(m.Person) {
 		return err
 	}
 	sent.EventID, sent.Type, sent.Shard, sent.Number = e.ID, e.Type, m.Shard, m.Number
 	if m.Round {
 		sent.Tries = 0
+	}
+	if waited, waits := r.Waits(w.Now(), retryFor); waits {
+		return w.wait(ctx, t, m, sent, waited)
 	}
 	if r.Status != webhook.Enabled {
 		sent.Status, sent.NextAt = webhook.Failed, nil
@@ -138,7 +152,11 @@ func (w Worker) send(ctx context.Context, t table.Tenant, m webhook.Message) err
 		}
 	}
 	at := timestamp.Format(w.Now())
-	return w.conclude(ctx, t, m, r, sent, at, w.post(ctx, t, r, e.ID, body, secrets, false))
+	out := w.post(ctx, t, r, e.ID, body, secrets, false)
+	if out.word == webhook.Disabled {
+		return errEnded
+	}
+	return w.conclude(ctx, t, m, r, sent, at, out)
 }
 
 // conclude records the outcome of an attempt, and when the next one is due.
@@ -148,15 +166,12 @@ func (w Worker) conclude(ctx context.Context, t table.Tenant, m webhook.Message,
 	if out.err != nil {
 		return out.err
 	}
-	if out.word == webhook.Disabled {
-		sent.Status, sent.NextAt = webhook.Failed, nil
-		return w.record(ctx, t, m, sent, attempt, nil)
-	}
-	if err := w.judge(ctx, t, r, out.word); err != nil {
+	moved, err := w.saveState(ctx, t, r, out.word)
+	if err != nil {
 		return err
 	}
 	sent.Tries++
-	if out.word == webhook.Succeeded || out.word == webhook.Gone || sent.Tries > len(schedule) {
+	if out.word == webhook.Succeeded || out.word == webhook.Gone && !moved || sent.Tries > len(schedule) {
 		sent.Status, sent.NextAt = webhook.Failed, nil
 		if out.word == webhook.Succeeded {
 			sent.Status = webhook.Succeeded
@@ -195,20 +210,22 @@ func (w Worker) record(ctx context.Context, t table.Tenant, m webhook.Message, s
 	return nil
 }
 
-// judge keeps an endpoint's state: since when it fails, and that it is disabled after
-// a 410 or after FailingFor.
-func (w Worker) judge(ctx context.Context, t table.Tenant, r *webhook.Record, word string) error {
+// saveState keeps an endpoint's state: since when it fails, and that it is disabled after
+// a 410 or after FailingFor. moved reports whether the endpoint has another address by
+// now, about which a 410 says nothing.
+func (w Worker) saveState(ctx context.Context, t table.Tenant, r *webhook.Record, word string) (moved bool, err error) {
 	failed := word != webhook.Succeeded
 	since := r.FailingSince
 	switch {
 	case !failed && since == nil, failed && since != nil && word != webhook.Gone && !w.late(*since):
-		return nil
+		return false, nil
 	case failed && word != webhook.Gone && w.lately(r.RecoveredAt):
-		return nil
+		return false, nil
 	}
-	return w.change(ctx, t, r.Subscription.Person(), r.ID, func(one *webhook.Record, _ *table.Tx) {
+	err = w.change(ctx, t, r.Subscription.Person(), r.ID, func(one *webhook.Record, _ *table.Tx) {
+		moved = one.URL != r.URL
 		switch {
-		case one.Status != webhook.Enabled:
+		case one.Status != webhook.Enabled || moved:
 		case !failed:
 			if one.FailingSince != nil {
 				one.FailingSince, one.RecoveredAt = nil, timestamp.Format(w.Now())
@@ -222,6 +239,7 @@ func (w Worker) judge(ctx context.Context, t table.Tenant, r *webhook.Record, wo
 			one.Disable(webhook.Failing, w.Now())
 		}
 	})
+	return moved, err
 }
 
 func (w Worker) late(since string) bool {
@@ -246,7 +264,7 @@ func edit(ctx context.Context, t table.Tenant, person string, f func(*webhook.Bo
 		if err != nil {
 			return err
 		}
-		book, err := webhook.FromItem(it)
+		book, err := webhook.Kind.FromItem(it)
 		if err != nil {
 			return err
 		}
@@ -254,9 +272,7 @@ func edit(ctx context.Context, t table.Tenant, person string, f func(*webhook.Bo
 		if !f(&book, tx) {
 			return nil
 		}
-		next := book.Item(t)
-		next.Version, next.Preserve = it.Version, it.Unknown()
-		tx.Replace(next).Else(table.ErrConflict)
+		audit.Put(tx, it, webhook.Kind.Item(t, "", book))
 		book.PutCopies(tx, t)
 		return tx.Commit(ctx)
 	})
@@ -287,9 +303,9 @@ func (w Worker) change(ctx context.Context, t table.Tenant, person, id string,
 	if err != nil || told == nil || w.Mail == nil {
 		return err
 	}
-	if err := w.Mail(ctx, told.CreatedBy, "A webhook endpoint was disabled", "Events are no longer sent to the webhook "+
-		"endpoint "+told.ID+" ("+*told.Reason+"). Mend the receiver, then enable the endpoint again and replay what it "+
-		"missed."); err != nil {
+	if err := w.Mail(ctx, t.ID(), told.CreatedBy, "A webhook endpoint was disabled", "Events are no longer sent to the "+
+		"webhook endpoint "+told.ID+" ("+*told.Reason+"). Mend the receiver, then enable the endpoint again and replay what "+
+		"it missed."); err != nil {
 		slog.WarnContext(ctx, "webhook: a mail was not sent", "error", err)
 	}
 	return nil
@@ -336,6 +352,12 @@ func (w Worker) challenge(ctx context.Context, t table.Tenant, m webhook.Message
 	if err != nil {
 		return err
 	}
+	var gone []int64
+	if r.Held != nil {
+		if gone, err = event.At(ctx, t, len(after), w.Now().Add(-retryFor)); err != nil {
+			return err
+		}
+	}
 	return edit(ctx, t, m.Person, func(book *webhook.Book, tx *table.Tx) bool {
 		one := book.Find(m.Endpoint)
 		switch {
@@ -344,8 +366,7 @@ func (w Worker) challenge(ctx context.Context, t table.Tenant, m webhook.Message
 		case out.word != webhook.Succeeded:
 			one.Reason = &out.word
 		default:
-			book.Verified(one, after, w.Now())
-			if missed := one.Missed(); missed != nil {
+			if missed := book.Verified(one, after, gone, w.Now()); missed != nil {
 				tx.Create(missed.Item(t, m.Endpoint, ids.New(ids.Request, w.Now()), w.Now()))
 			}
 		}

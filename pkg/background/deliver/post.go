@@ -35,14 +35,14 @@ func Public() *http.Transport {
 	return t
 }
 
-// Local is the transport of svc dev: plain http reaches 127.0.0.1, and everything
+// Local is the transport of svc dev: plain http reaches the machine itself, and everything
 // else is as in Public.
 func Local() http.RoundTripper { return local{Public(), &http.Transport{DisableKeepAlives: true}} }
 
 type local struct{ public, loopback http.RoundTripper }
 
 func (l local) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL.Scheme == "http" && r.URL.Hostname() == "127.0.0.1" {
+	if r.URL.Scheme == "http" && outbound.IsLoopback(r.URL.Hostname()) {
 		return l.loopback.RoundTrip(r)
 	}
 	return l.public.RoundTrip(r)

@@ -22,11 +22,16 @@ func (w Worker) request(ctx context.Context, t table.Tenant, m webhook.Message) 
 	if err != nil {
 		return err
 	}
-	book, err := webhook.FromItem(items[1])
+	book, err := webhook.Kind.FromItem(items[1])
 	if err != nil {
 		return err
 	}
 	r := book.Find(m.Endpoint)
+	if r != nil {
+		if waited, waits := r.Waits(w.Now(), retryFor); waits {
+			return w.Later(ctx, min(pauseFor(waited), MaxDelay), m)
+		}
+	}
 	switch {
 	case r == nil || r.Status != webhook.Enabled:
 		return nil
@@ -104,14 +109,16 @@ func (w Worker) sendRange(ctx context.Context, t table.Tenant, r *webhook.Record
 		for number, e := range entries {
 			if r.Wants(e) {
 				out = append(out, webhook.Message{Tenant: m.Tenant, Person: m.Person, Endpoint: r.ID, Event: e.ID, Shard: shard,
-					Number: number, Round: true})
+					Number: number, Attempt: 1, Round: !q.Waited})
 			}
 		}
 		next[shard] = end
 		more = more || end < last
 	}
-	if err := w.number(ctx, t, out); err != nil {
-		return err
+	if !q.Waited {
+		if err := w.number(ctx, t, out); err != nil {
+			return err
+		}
 	}
 	if more {
 		out = append(out, webhook.Message{Tenant: m.Tenant, Person: m.Person, Endpoint: r.ID, Request: m.Request,

@@ -11,13 +11,13 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/due"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/event"
 	"svc/pkg/domain/webhook"
 	"svc/pkg/edge/api"
-	"svc/pkg/local/testkit"
 )
 
 const shards = 4

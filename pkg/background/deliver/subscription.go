@@ -26,7 +26,7 @@ func (w Worker) stands(ctx context.Context, t table.Tenant, was *webhook.Record)
 	if err != nil {
 		return tableError{err}
 	}
-	book, err := webhook.FromItem(items[0])
+	book, err := webhook.Kind.FromItem(items[0])
 	if err != nil {
 		return tableError{err}
 	}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/apitest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/access/signing"
 	"svc/pkg/background/deliver"
@@ -23,8 +25,6 @@ import (
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/webhook"
 	"svc/pkg/edge/api"
-	"svc/pkg/edge/api/apitest"
-	"svc/pkg/local/testkit"
 )
 
 // world is a tenant with webhooks, their queue, and the passing of time.
@@ -52,13 +52,16 @@ func newWorld(t *testing.T, wire *testkit.Wire) *world {
 	t.Helper()
 	sealer := signing.NewSealer()
 	w := &world{t: t, Stand: apitest.NewAt(t, testkit.TableOnWire(t, wire), api.Config{BaseURL: "http://127.0.0.1:1",
-		Sealer: sealer}, append(webhook.Rows(), webhook.AgentRows()...)...)}
+		Sealer: sealer, Answers: sealer}, append(webhook.Rows(), webhook.AgentRows()...)...)}
 	w.tenant, w.operator = w.join()
 	w.worker = deliver.Worker{DB: w.DB, Now: w.Now, Secrets: sealer, Client: deliver.Local(), Later: w.later,
-		Mail: func(_ context.Context, person, subject, _ string) error {
+		Mail: func(_ context.Context, _, person, subject, _ string) error {
 			w.mails = append(w.mails, person+": "+subject)
 			return nil
 		}}
+	for _, book := range webhook.AllDue(w.DB, w.Now) {
+		testkit.Must(t, book.Begin(t.Context()))
+	}
 	w.feed = feed.Function{DB: w.DB, Now: w.Now, Send: w.later}
 	return w
 }
@@ -95,13 +98,13 @@ func (w *world) subscribe() {
 		"MANAGE_WEBHOOKS", "VIEW_EVENTS"))
 	testkit.Must(w.t, err)
 	w.family(false)
-	book, err := webhook.FromItem(w.item())
+	book, err := webhook.Kind.FromItem(w.item())
 	testkit.Must(w.t, err)
 	book.Endpoints[0].Subscription = &webhook.Subscription{Name: "all",
 		RefreshBefore: timestamp.Format(w.Now().Add(24 * time.Hour)), Standing: authz.Standing{Token: w.agent.ID,
 			Client: w.agent.ClientID, Actor: w.agent.Subject, Audience: w.agent.Audience, Scopes: w.agent.Scopes, Epoch: 1,
 			Family: "fam"}}
-	w.put(w.tenant.Handle, book.Item(w.tenant))
+	w.put(w.tenant.Handle, webhook.Kind.Item(w.tenant, "", book))
 }
 
 func (w *world) later(_ context.Context, delay time.Duration, messages ...webhook.Message) error {

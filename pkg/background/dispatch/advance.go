@@ -5,9 +5,8 @@ import (
 	"log/slog"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"svc/pkg/access/authz"
+	"svc/pkg/base/panics"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/settings"
@@ -33,7 +32,7 @@ func (w Worker) Advance(ctx context.Context, t table.Tenant, ahead time.Duration
 	if err != nil {
 		return err
 	}
-	group := errgroup.Group{}
+	group := panics.NewGroup()
 	group.SetLimit(advancedAtOnce)
 	for _, it := range waiting {
 		group.Go(func() error {

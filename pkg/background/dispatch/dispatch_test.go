@@ -14,6 +14,8 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 
+	"svc/internal/test/apitest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/background/dispatch"
 	"svc/pkg/base/ids"
@@ -25,8 +27,6 @@ import (
 	"svc/pkg/domain/location"
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/trip"
-	"svc/pkg/edge/api/apitest"
-	"svc/pkg/local/testkit"
 )
 
 // world is a tenant that dispatches, with its drivers and its worker.
@@ -257,7 +257,7 @@ func TestWhoIsAsked(t *testing.T) {
 	w.step(second)
 	w.wantHolders(second, "a driver who drives", []string{one}, []string{})
 	two := w.driver(2)
-	_, err := driver.Change(t.Context(), w.tn, audit.By{Who: "svc:test", At: w.Now()}, two,
+	_, err := driver.Store.Change(t.Context(), w.tn, audit.By{Who: "svc:test", At: w.Now()}, two,
 		func(r *driver.Record) error { r.ServiceTypeIDs = []string{ids.New(ids.Service, w.Now())}; return nil })
 	testkit.Must(t, err)
 	service := "svt_this"

@@ -8,6 +8,7 @@ import (
 
 	"svc/pkg/data/stream"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/driver"
 	"svc/pkg/domain/trip"
 )
 
@@ -34,7 +35,7 @@ var steps = []trip.Status{trip.Pending, trip.Searching, trip.CollectingOffers, t
 const atOnce = 10
 
 // Process sends a message for each trip of the batch that is dispatched or
-// scheduled. It returns the changes that failed.
+// scheduled, and for each driver who goes offline. It returns the changes that failed.
 func (f Feed) Process(ctx context.Context, batch events.DynamoDBEvent) []stream.Failure {
 	var changes []stream.Change
 	for _, c := range stream.Changes(batch) {
@@ -61,6 +62,11 @@ func (f Feed) message(c stream.Change) (m Message, ok bool) {
 	if it.Type == "settings" && switchedOn(c) {
 		owner, owned := stream.TenantOf(f.DB, c.Key)
 		return Message{owner.ID(), pending}, owned
+	}
+	if it.Type == "driver" && wentOffline(c) {
+		owner, owned := stream.TenantOf(f.DB, c.Key)
+		r, err := driver.FromItem(c.New)
+		return Message{owner.ID(), offline + r.ID}, owned && err == nil
 	}
 	status := trip.Status(it.Text("status"))
 	if it.Type != "trip" || !slices.Contains(steps, status) || (!it.Flag("dispatched") && status != trip.Scheduled) {

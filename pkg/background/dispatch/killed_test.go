@@ -6,28 +6,28 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/background/dispatch"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/trip"
-	"svc/pkg/local/testkit"
 )
 
-// killed runs the work in a process that is killed at its request n, whose response
-// is lost or which is never sent, and reports whether it came so far.
-func (w *world) killed(n int, lost bool, work func(context.Context) error) bool {
-	_ = work(w.wire.CrashAt(w.Context(), n, lost))
+// killed runs the work in a process that is killed at the point, and reports whether it
+// came so far.
+func (w *world) killed(at *testkit.Point, work func(context.Context) error) bool {
+	_ = work(w.wire.CrashAt(w.Context(), at.N, at.Lost))
 	return w.wire.Revive()
 }
 
 // handled handles the trip's message in a process that is killed, and then again, as
 // the queue does.
-func (w *world) handled(id string, n int, lost bool) (crashed bool) {
+func (w *world) handled(id string, at *testkit.Point) (crashed bool) {
 	w.Helper()
 	handle := func(ctx context.Context) error {
 		return w.worker.Handle(ctx, dispatch.Message{Tenant: w.tn.ID(), Trip: id})
 	}
-	if crashed = w.killed(n, lost, handle); crashed {
+	if crashed = w.killed(at, handle); crashed {
 		testkit.Must(w.T, handle(w.Context()))
 	}
 	return crashed
@@ -38,25 +38,19 @@ func (w *world) handled(id string, n int, lost bool) (crashed bool) {
 func TestScheduledWakesAfterAKill(t *testing.T) {
 	testkit.LongHere(t)
 	w := newWorld(t, func(d *settings.Dispatch) { d.Mode = settings.Manual })
-	for n, crashed := 0, true; crashed; n++ {
-		crashed = false
-		for _, lost := range []bool{false, true} {
-			id := w.trip()
-			got := w.read(id)
-			got.Status, got.ScheduledFor = trip.Scheduled, timestamp.Ptr(w.Now().Add(time.Hour))
-			testkit.Must(t, w.tn.Load(t.Context(), got.Item(w.tn, 2)))
-			first := w.handled(id, n, lost)
-			w.Advance(45 * time.Minute) // scheduledLeadMinutes before its time
-			second := w.killed(n, lost, w.worker.Sweep)
-			crashed = crashed || first || second
-			w.Advance(2 * time.Minute)
-			testkit.Must(t, w.worker.Sweep(t.Context()))
-			if got := w.read(id); got.Status != trip.Pending || strings.Count(logOf(got), "DUE") != 1 {
-				t.Errorf("killed at request %d (%v): %s, %s", n, lost, got.Status, logOf(got))
-			}
-		}
-		if n > 200 {
-			t.Fatal("the sweep does not end")
+	for p := range testkit.CrashPoints(t, 200) {
+		id := w.trip()
+		got := w.read(id)
+		got.Status, got.ScheduledFor = trip.Scheduled, timestamp.Ptr(w.Now().Add(time.Hour))
+		testkit.Must(t, w.tn.Load(t.Context(), got.Item(w.tn, 2)))
+		first := w.handled(id, p)
+		w.Advance(45 * time.Minute) // scheduledLeadMinutes before its time
+		second := w.killed(p, w.worker.Sweep)
+		p.Reached(first || second)
+		w.Advance(2 * time.Minute)
+		testkit.Must(t, w.worker.Sweep(t.Context()))
+		if got := w.read(id); got.Status != trip.Pending || strings.Count(logOf(got), "DUE") != 1 {
+			t.Errorf("killed at %v: %s, %s", p, got.Status, logOf(got))
 		}
 	}
 }
@@ -72,31 +66,25 @@ func TestOffersAfterAKill(t *testing.T) {
 		w.at(one, 1)
 		w.at(two, 2)
 	}
-	for n, crashed := 0, true; crashed; n++ {
-		crashed = false
-		for _, lost := range []bool{false, true} {
-			w.Advance(time.Minute)
+	for p := range testkit.CrashPoints(t, 200) {
+		w.Advance(time.Minute)
+		near()
+		id := w.trip()
+		first := w.handled(id, p)
+		w.wantHolders(id, "the first wave", all, []string{one})
+		w.Advance(31 * time.Second)
+		w.wantHolders(id, "an offer that has expired", all, []string{})
+		near()
+		second := w.killed(p, w.worker.Sweep)
+		p.Reached(first || second)
+		for range 4 {
+			w.Advance(2 * time.Minute)
 			near()
-			id := w.trip()
-			first := w.handled(id, n, lost)
-			w.wantHolders(id, "the first wave", all, []string{one})
-			w.Advance(31 * time.Second)
-			w.wantHolders(id, "an offer that has expired", all, []string{})
-			near()
-			second := w.killed(n, lost, w.worker.Sweep)
-			crashed = crashed || first || second
-			for range 4 {
-				w.Advance(2 * time.Minute)
-				near()
-				testkit.Must(t, w.worker.Sweep(t.Context()))
-			}
-			got := w.read(id)
-			if w.askedOnce(got); got.Status != trip.Pending || strings.Count(logOf(got), "OFFERED") != 2 {
-				t.Errorf("killed at request %d (%v): %s, %s", n, lost, got.Status, logOf(got))
-			}
+			testkit.Must(t, w.worker.Sweep(t.Context()))
 		}
-		if n > 200 {
-			t.Fatal("the sweep does not end")
+		got := w.read(id)
+		if w.askedOnce(got); got.Status != trip.Pending || strings.Count(logOf(got), "OFFERED") != 2 {
+			t.Errorf("killed at %v: %s, %s", p, got.Status, logOf(got))
 		}
 	}
 }

@@ -27,8 +27,8 @@ const mostPickedUp = 100
 
 // switchedOn reports whether a change of settings begins to dispatch trips.
 func switchedOn(c stream.Change) bool {
-	was, errWas := settings.FromItem(c.Old)
-	now, errNow := settings.FromItem(c.New)
+	was, errWas := settings.Kind.FromItem(c.Old)
+	now, errNow := settings.Kind.FromItem(c.New)
 	return errWas == nil && errNow == nil && was.Dispatch.Mode == settings.Manual && now.Dispatch.Mode != settings.Manual
 }
 

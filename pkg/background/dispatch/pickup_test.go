@@ -9,11 +9,11 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/background/dispatch"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/trip"
-	"svc/pkg/local/testkit"
 )
 
 // With autoAssign the nearest driver gets the trip without an offer. Trips that look

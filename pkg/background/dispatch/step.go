@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/base/panics"
 	"svc/pkg/data/due"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/dispatch"
@@ -44,11 +45,15 @@ func (w Worker) Sweep(ctx context.Context) error {
 // errMoved means that something has changed since the step read it.
 var errMoved = errors.New("the trip, its search or a driver has changed meanwhile")
 
-// Step does what the trip needs now.
-func (w Worker) Step(ctx context.Context, m Message) error {
+// Step does what the trip needs now. A panic is its error.
+func (w Worker) Step(ctx context.Context, m Message) (err error) {
+	defer panics.Catch(&err)
 	t := w.DB.Tenant(m.Tenant)
 	if strings.HasPrefix(m.Trip, pending) {
 		return w.pickUp(ctx, t, m)
+	}
+	if id, ok := strings.CutPrefix(m.Trip, offline); ok {
+		return w.release(ctx, t, id)
 	}
 	return w.attempt(ctx, t, m.Trip, func(v *view) error { return v.step(ctx) })
 }
@@ -104,7 +109,7 @@ type view struct {
 	settings settings.Dispatch
 	wait     time.Duration // until the search for the driver of a booked trip begins
 	shards   int
-	strict   bool // a trip makes its driver BUSY
+	flags    table.Item
 	gone     bool // the tenant is deleted or being deleted
 }
 
@@ -117,17 +122,17 @@ func (w Worker) look(ctx context.Context, t table.Tenant, id string) (*view, err
 	}
 	v.item, v.state, v.open = items[0], items[1], items[2]
 	flags := items[4]
-	v.strict = tenant.Strict(flags)
+	v.flags = flags
 	v.shards, v.gone = int(flags.Int("writeShards")), tenant.Gone(flags)
 	if v.item.Found() {
 		if v.trip, err = trip.FromItem(v.item); err != nil {
 			return nil, err
 		}
 	}
-	if v.search, err = dispatch.SearchFromItem(v.state); err != nil {
+	if v.search, err = table.DecodeOr(v.state, dispatch.Search{}); err != nil {
 		return nil, err
 	}
-	d, err := settings.FromItem(items[3])
+	d, err := settings.Kind.FromItem(items[3])
 	if err != nil {
 		return nil, err
 	}
@@ -257,7 +262,7 @@ func (v *view) stop(ctx context.Context, reason string) error {
 // condition that the trip is as the step read it.
 func (v *view) change(ctx context.Context, also func(*table.Tx) error, act func(trip.Trip) (trip.Trip, error)) error {
 	var failed error
-	s := trip.Store{Tenant: v.tenant, WriteShards: v.shards, Now: v.now, Strict: v.strict,
+	s := trip.Store{Tenant: v.tenant, WriteShards: v.shards, Now: v.now, Flags: v.flags,
 		Commit: func(ctx context.Context, tx *table.Tx, _ any) error {
 			if failed != nil {
 				return failed

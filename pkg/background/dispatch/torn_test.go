@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/data/table"
 	offers "svc/pkg/domain/dispatch"
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/trip"
-	"svc/pkg/local/testkit"
 )
 
 // change changes a trip as another process does.

@@ -95,6 +95,9 @@ func (p person) others(ctx context.Context) (actors, about []string, err error) 
 		if e.What == "member.remove" {
 			actors = append(actors, e.Subject)
 		}
+		if strings.HasPrefix(e.Who, "svc") { // the platform's operator, who is no member
+			actors = append(actors, e.Who)
+		}
 		return err
 	})
 	each(fleet.Key(p.t, p.id, "").PK, table.Query{}, func(it table.Item) error {

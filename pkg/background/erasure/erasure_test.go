@@ -2,7 +2,6 @@ package erasure_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,12 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/access/login"
-	"svc/pkg/app/apptest"
 	"svc/pkg/background/erasure"
 	"svc/pkg/background/projection"
 	"svc/pkg/background/reconcile"
@@ -30,46 +27,7 @@ import (
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/feedback"
 	"svc/pkg/domain/privacy"
-	"svc/pkg/local/schema"
-	"svc/pkg/local/testkit"
 )
-
-// scan returns where in the table each of the values is: the type and key of items
-// that contain it, in any form of letters.
-func scan(t *testing.T, s *apptest.Service, values []string) map[string][]string {
-	t.Helper()
-	endpoint, name := s.Stored()
-	client, _ := schema.Clients(endpoint)
-	found := map[string][]string{}
-	for pages := dynamodb.NewScanPaginator(client, &dynamodb.ScanInput{TableName: &name}); pages.HasMorePages(); {
-		page, err := pages.NextPage(context.Background())
-		testkit.Must(t, err)
-		for _, it := range page.Items {
-			text := strings.ToLower(flat(it))
-			for _, value := range values {
-				if strings.Contains(text, strings.ToLower(value)) {
-					found[value] = append(found[value], flat(map[string]types.AttributeValue{"type": it["type"], "pk": it["pk"],
-						"sk": it["sk"]}))
-				}
-			}
-		}
-	}
-	return found
-}
-
-// flat returns the texts of an item.
-func flat(it map[string]types.AttributeValue) string {
-	var b strings.Builder
-	for name, value := range it {
-		switch v := value.(type) {
-		case *types.AttributeValueMemberS:
-			fmt.Fprintf(&b, "%s=%s ", name, v.Value)
-		case *types.AttributeValueMemberSS:
-			fmt.Fprintf(&b, "%s=%v ", name, v.Value)
-		}
-	}
-	return b.String()
-}
 
 func request(t *testing.T, s *apptest.Service, token, body string) privacy.PrivacyRequest {
 	t.Helper()
@@ -79,7 +37,7 @@ func request(t *testing.T, s *apptest.Service, token, body string) privacy.Priva
 // became waits until the request has the status.
 func became(t *testing.T, s *apptest.Service, token, id string, want privacy.Status) privacy.PrivacyRequest {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(testkit.Patience); ; time.Sleep(20 * time.Millisecond) {
 		r := apptest.JSON[privacy.PrivacyRequest](t, s.Get(t, token, "/api/v1/privacy/requests/"+id).Must(t, 200))
 		if r.Status == want {
 			return r
@@ -145,7 +103,7 @@ func TestErasedRider(t *testing.T) {
 		t.Errorf("the customer is %s", shown.Body)
 	}
 	s.Patch(t, boss, "/api/v1/customers/"+anna.ID, `{"firstName": "Back"}`).Must(t, 409)
-	s.Post(t, boss, "/api/v1/privacy/requests", erase).Must(t, 409)
+	s.Post(t, boss, "/api/v1/privacy/requests", fmt.Sprintf(`{"kind": "export", "customerId": %q}`, anna.ID)).Must(t, 409)
 	events := string(s.Get(t, boss, "/api/v1/events?type=customer.erased").Must(t, 200).Body)
 	if strings.Count(events, `"customer.erased"`) != 1 {
 		t.Errorf("events: %s", events)
@@ -281,7 +239,7 @@ func TestErasedAgainAfterRestore(t *testing.T) {
 }
 
 // TestErasureOfAnotherTenant: another company's operator gets the same bytes as for a
-// request or person that does not exist.
+// request or person that does not exist, and an unknown person is a 400 on the field.
 func TestErasureOfAnotherTenant(t *testing.T) {
 	t.Parallel()
 	s := apptest.New(t)
@@ -293,13 +251,25 @@ func TestErasureOfAnotherTenant(t *testing.T) {
 		{"GET", "/" + erase.ID, ""}, {"GET", "/prv_" + strings.Repeat("0", 26), ""}, {"POST", "/" + erase.ID + "/run", ""},
 		{"POST", "/prv_" + strings.Repeat("0", 26) + "/run", ""},
 		{"POST", "", fmt.Sprintf(`{"kind": "erase", "customerId": %q}`, anna.ID)},
-		{"POST", "", `{"kind": "export", "customerId": "cus_00000000000000000000000000"}`}} {
+		{"POST", "", `{"kind": "export", "customerId": "cus_00000000000000000000000000"}`},
+		{"POST", "", `{"kind": "erase", "customerId": "anna"}`}} {
+		kind, status := "unknown id", 404
+		if call.path == "" {
+			kind, status = "unknown person", 400
+		}
 		got := s.Do(t, apptest.Request{Method: call.method, Token: other, Path: "/api/v1/privacy/requests" + call.path,
-			Body: call.body}).Must(t, 404)
-		if was := answers["404"]; was != nil && !bytes.Equal(was, got.Body) {
+			Body: call.body}).Must(t, status)
+		if was := answers[kind]; was != nil && !bytes.Equal(was, got.Body) {
 			t.Errorf("%+v: %s, and %s", call, got.Body, was)
 		}
-		answers["404"] = got.Body
+		answers[kind] = got.Body
+	}
+	for field, body := range map[string]string{"body.customerId": `{"kind": "erase", "customerId": "drv_1"}`,
+		"body.driverId": fmt.Sprintf(`{"kind": "export", "driverId": %q}`, anna.ID)} {
+		got := s.Post(t, boss, "/api/v1/privacy/requests", body).Must(t, 400)
+		if !strings.Contains(string(got.Body), `"`+field+`"`) {
+			t.Errorf("%s: %s", body, got.Body)
+		}
 	}
 }
 
@@ -346,24 +316,25 @@ func TestInterruptedErasure(t *testing.T) {
 			Attrs: map[string]any{"readShards": 1, "writeShards": 1}}))
 	}
 	r := erasure.Runner{DB: db, Now: time.Now}
-	for n, crashed := 0, true; crashed; n++ {
+	for p := range testkit.CrashPoints(t, 200) {
 		now := time.Now()
 		by := audit.By{Who: "svc:test", At: now}
-		c, err := customer.Create(ctx, tn, by, customer.Record{Customer: customer.Customer{FirstName: "Zwenda",
-			LastName: "Quill", Email: fmt.Sprintf("z%d@metro.example", n)}}, "hash")
+		c, err := customer.Store.Create(ctx, tn, by, customer.Record{Customer: customer.Customer{FirstName: "Zwenda",
+			LastName: "Quill", Email: fmt.Sprintf("z%d-%v@metro.example", p.N, p.Lost)}}, "hash")
 		testkit.Must(t, err)
 		for i := range 2 {
-			testkit.Must(t, tn.Load(ctx, address.Item(tn, c.ID, address.Address{ID: ids.New(ids.Address, now),
+			testkit.Must(t, tn.Load(ctx, address.Kind.Item(tn, c.ID, address.Address{ID: ids.New(ids.Address, now),
 				Address: "7 Wyvern Mews", Lat: "40.7", Lng: json.Number(fmt.Sprint(i)), LastUsedAt: c.CreatedAt})))
 		}
 		id := ids.New(ids.Privacy, now)
-		testkit.Must(t, tn.Load(ctx, privacy.Record{Version: 1, PrivacyRequest: privacy.PrivacyRequest{ID: id,
-			Kind: privacy.Erase, CustomerID: &c.ID, Status: privacy.Running, CreatedAt: c.CreatedAt}}.Item(tn)))
-		dying := wire.CrashAt(ctx, n/2, n%2 == 1)
+		testkit.Must(t, tn.Load(ctx, privacy.Kind.Item(tn, "", privacy.Record{Version: 1,
+			PrivacyRequest: privacy.PrivacyRequest{ID: id, Kind: privacy.Erase, CustomerID: &c.ID,
+				Status: privacy.Running, CreatedAt: c.CreatedAt}})))
+		dying := wire.CrashAt(ctx, p.N, p.Lost)
 		for more := true; more && dying.Err() == nil; {
 			more, _ = r.Slice(dying, tn, id)
 		}
-		crashed = wire.Revive()
+		p.Reached(wire.Revive())
 		for range 100 {
 			more, err := r.Slice(ctx, tn, id)
 			testkit.Must(t, err)
@@ -373,24 +344,24 @@ func TestInterruptedErasure(t *testing.T) {
 		}
 		done, err := tn.Get(ctx, privacy.Key(tn, id))
 		testkit.Must(t, err)
-		if got, err := privacy.FromItem(done); err != nil || got.Status != privacy.Done {
-			t.Fatalf("crash at %d: the request is %+v, %v", n, got, err)
+		if got, err := privacy.Kind.FromItem(done); err != nil || got.Status != privacy.Done {
+			t.Fatalf("crash at %v: the request is %+v, %v", p, got, err)
 		}
-		left, err := customer.ByID(ctx, tn, c.ID)
+		left, err := customer.Store.ByID(ctx, tn, c.ID)
 		testkit.Must(t, err)
 		if left.ErasedAt == nil || left.Name+left.Email != "" {
-			t.Errorf("crash at %d: the rider is %+v", n, left)
+			t.Errorf("crash at %v: the rider is %+v", p, left)
 		}
 		page, err := tn.Query(ctx, address.Partition(tn, c.ID), table.Query{Limit: 10})
 		testkit.Must(t, err)
-		if _, err := customer.Find(ctx, tn, c.Email); err == nil || len(page.Items) > 0 {
-			t.Errorf("crash at %d: the account is found, or %d addresses", n, len(page.Items))
+		if _, err := customer.Store.Find(ctx, tn, c.Email); err == nil || len(page.Items) > 0 {
+			t.Errorf("crash at %v: the account is found, or %d addresses", p, len(page.Items))
 		}
 		log, _, err := audit.List(ctx, tn, "", 1000)
 		testkit.Must(t, err)
 		for _, e := range log {
 			if strings.Contains(string(e.Before)+string(e.After), "Quill") {
-				t.Errorf("crash at %d: the audit log has %s", n, e.After)
+				t.Errorf("crash at %v: the audit log has %s", p, e.After)
 			}
 		}
 	}

@@ -10,7 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"svc/pkg/app/apptest"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
@@ -20,16 +23,58 @@ import (
 	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/webhook"
 	"svc/pkg/edge/api"
-	"svc/pkg/local/testkit"
 )
+
+// scan returns where in the table each of the values is: the type and key of items
+// that contain it, in any form of letters.
+func scan(t *testing.T, s *apptest.Service, values []string) map[string][]string {
+	t.Helper()
+	found, lowered := map[string][]string{}, make([]string, len(values))
+	for i, value := range values {
+		lowered[i] = strings.ToLower(value)
+	}
+	for _, it := range items(t, s) {
+		text := strings.ToLower(flat(it))
+		for i, value := range values {
+			if strings.Contains(text, lowered[i]) {
+				found[value] = append(found[value], flat(map[string]types.AttributeValue{"type": it["type"], "pk": it["pk"],
+					"sk": it["sk"]}))
+			}
+		}
+	}
+	return found
+}
+
+// flat returns the texts, numbers and bytes of an item.
+func flat(it map[string]types.AttributeValue) string {
+	var b strings.Builder
+	for name, value := range it {
+		switch v := value.(type) {
+		case *types.AttributeValueMemberS:
+			fmt.Fprintf(&b, "%s=%s ", name, v.Value)
+		case *types.AttributeValueMemberSS:
+			fmt.Fprintf(&b, "%s=%v ", name, v.Value)
+		case *types.AttributeValueMemberN:
+			fmt.Fprintf(&b, "%s=%s ", name, v.Value)
+		case *types.AttributeValueMemberB:
+			fmt.Fprintf(&b, "%s=%s ", name, v.Value)
+		}
+	}
+	return b.String()
+}
 
 // everywhere is scan, and also reads the files and the logs.
 func everywhere(t *testing.T, s *apptest.Service, values []string) map[string][]string {
 	t.Helper()
 	found := scan(t, s, values)
+	lowered := make([]string, len(values))
+	for i, value := range values {
+		lowered[i] = strings.ToLower(value)
+	}
 	look := func(where, text string) {
-		for _, value := range values {
-			if strings.Contains(text, value) {
+		lower := strings.ToLower(text)
+		for i, value := range values {
+			if strings.Contains(lower, lowered[i]) {
 				found[value] = append(found[value], where)
 			}
 		}
@@ -51,7 +96,7 @@ func everywhere(t *testing.T, s *apptest.Service, values []string) map[string][]
 // until reads a job until it has one of the statuses.
 func until[J any](t *testing.T, s *apptest.Service, token, path string, status func(J) string, want ...string) J {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(testkit.Patience); ; time.Sleep(10 * time.Millisecond) {
 		job := apptest.JSON[J](t, s.Get(t, token, path).Must(t, 200))
 		if strings.Contains(strings.Join(want, " "), status(job)) {
 			return job
@@ -184,7 +229,7 @@ func TestErasureBesideAnExport(t *testing.T) {
 	testkit.Must(t, err)
 	job.ID, job.Status = ids.New(ids.Export, now), export.Running
 	rec := export.Record{Job: job, Version: 1, Position: "p", Upload: "u", Parts: []string{"a"}, Tail: "t"}
-	testkit.Must(t, tn.Load(t.Context(), rec.Item(tn)))
+	testkit.Must(t, tn.Load(t.Context(), export.Kind.Item(tn, "", rec)))
 	testkit.Must(t, s.Runtime.Files.Put(context.Background(), rec.File(tn)+".u.part", []byte(anna.Email)))
 	boss := s.Token(t, s.Operator(t, "metro", "boss"))
 	r := request(t, s, boss, fmt.Sprintf(`{"kind": "erase", "customerId": %q}`, anna.ID))
@@ -196,7 +241,7 @@ func TestErasureBesideAnExport(t *testing.T) {
 	}
 	it, err := tn.Get(t.Context(), export.Key(tn, job.ID))
 	testkit.Must(t, err)
-	got, err := export.FromItem(it)
+	got, err := export.Kind.FromItem(it)
 	if err != nil || got.Upload+got.Position+got.Tail != "" || got.Done() {
 		t.Errorf("the export is %+v, %v", got, err)
 	}
@@ -213,11 +258,13 @@ func TestErasureOfResponsesOfManyActors(t *testing.T) {
 	for n := range 3 {
 		actors = append(actors, s.Operator(t, "metro", fmt.Sprint("op", n)).ID)
 	}
+	var stored []table.Item
 	for n := range 700 {
 		key := api.AnswerKey(tn, actors[n%3], fmt.Sprint(n))
-		testkit.Must(t, tn.Load(t.Context(), table.Item{Key: key, Type: "idempotency", Attrs: map[string]any{"status": 200,
-			"fingerprint": "f", "body": fmt.Sprintf(`{"customerId":%q,"notes":"Wyvern %d"}`, anna.ID, n)}}))
+		stored = append(stored, table.Item{Key: key, Type: "idempotency", Attrs: map[string]any{"status": 200,
+			"fingerprint": "f", "body": fmt.Sprintf(`{"customerId":%q,"notes":"Wyvern %d"}`, anna.ID, n)}})
 	}
+	testkit.Must(t, tn.Load(t.Context(), stored...))
 	boss := s.Token(t, s.Operator(t, "metro", "boss"))
 	r := request(t, s, boss, fmt.Sprintf(`{"kind": "erase", "customerId": %q}`, anna.ID))
 	became(t, s, boss, r.ID, privacy.Ready)
@@ -239,7 +286,7 @@ func TestErasedSubscriptions(t *testing.T) {
 	testkit.Must(t, err)
 	one.Secret = []byte("sealed")
 	one.Subscription = &webhook.Subscription{RefreshBefore: timestamp.Format(now.Add(time.Hour))}
-	it := webhook.Book{Endpoints: []webhook.Record{one}}.Item(tn)
+	it := webhook.Kind.Item(tn, "", webhook.Book{Endpoints: []webhook.Record{one}})
 	it.Key = key
 	testkit.Must(t, tn.Load(t.Context(), it))
 	boss := s.Token(t, s.Operator(t, "metro", "boss"))

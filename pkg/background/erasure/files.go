@@ -3,7 +3,6 @@ package erasure
 import (
 	"context"
 
-	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/export"
 	"svc/pkg/domain/imports"
@@ -27,7 +26,7 @@ func (p person) remove(ctx context.Context, names ...string) error {
 // eraseExport deletes the file of an export, because nobody knows who is in it. An
 // export that is under way begins again.
 func eraseExport(ctx context.Context, p person, tx *table.Tx, it table.Item) error {
-	rec, err := export.FromItem(it)
+	rec, err := export.Kind.FromItem(it)
 	if err != nil || rec.Kind == "report" || rec.Status == export.Failed ||
 		rec.Status == export.Ready && rec.ExpiresAt != nil && *rec.ExpiresAt <= p.at {
 		return err
@@ -38,18 +37,16 @@ func eraseExport(ctx context.Context, p person, tx *table.Tx, it table.Item) err
 	if rec.Restart(); rec.Status == export.Ready {
 		rec.ExpiresAt = &p.at
 	}
-	tx.Replace(rec.Item(p.t)).Else(table.ErrConflict)
+	tx.Replace(export.Kind.Item(p.t, "", rec)).Else(table.ErrConflict)
 	return nil
 }
 
-// eraseImport deletes the files of an import. One that is under way has the rest of
-// its rows to read, so the erasure waits for it.
+// eraseImport deletes the files of an import, and the headings that mean nothing: those
+// of a file without a header are its first row. An import that is under way has the rest
+// of its rows to read, so the erasure waits for it.
 func eraseImport(ctx context.Context, p person, tx *table.Tx, it table.Item) error {
-	rec, err := imports.FromItem(it)
-	created, _ := timestamp.Parse(rec.CreatedAt) // written by this service
-	at, _ := timestamp.Parse(p.at)
-	if err != nil || rec.Gone || p.files == nil || at.Sub(created) > imports.FileLife ||
-		rec.Status == imports.Waiting {
+	rec, err := imports.Kind.FromItem(it)
+	if err != nil || rec.Status == imports.Waiting || rec.Gone && len(rec.Ignored)+len(rec.Shape.Ignored) == 0 {
 		return err
 	}
 	if !rec.Done() {
@@ -58,14 +55,16 @@ func eraseImport(ctx context.Context, p person, tx *table.Tx, it table.Item) err
 	if err := p.remove(ctx, rec.File(p.t), rec.FailedFile(p.t)); err != nil {
 		return err
 	}
-	rec.Gone = true
-	tx.Replace(rec.Item(p.t)).Else(table.ErrConflict)
+	if rec.Gone, rec.Shape.Ignored = true, nil; rec.Ignored != nil {
+		rec.Ignored = []string{}
+	}
+	tx.Replace(imports.Kind.Item(p.t, "", rec)).Else(table.ErrConflict)
 	return nil
 }
 
 // eraseCopy deletes an earlier copy of the person's data.
 func eraseCopy(ctx context.Context, p person, tx *table.Tx, it table.Item) error {
-	rec, err := privacy.FromItem(it)
+	rec, err := privacy.Kind.FromItem(it)
 	if err != nil {
 		return err
 	}

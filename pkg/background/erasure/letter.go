@@ -71,7 +71,7 @@ func letterTrip(text string) (out string, ok bool) {
 	}
 	roundPlaces(doc)
 	cut(doc, tripWords...)
-	if _, err := cutHistory(doc); err != nil {
+	if _, err := cutHistory(doc, everyEntry); err != nil {
 		return "", false
 	}
 	cutText, err := json.Marshal(doc)

@@ -8,12 +8,12 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"svc/pkg/app/apptest"
+	"svc/internal/test/apptest"
+	"svc/internal/test/streamtest"
+	"svc/internal/test/testkit"
 	"svc/pkg/background/erasure"
 	"svc/pkg/background/feed"
 	"svc/pkg/data/stream"
-	"svc/pkg/local/streamtest"
-	"svc/pkg/local/testkit"
 )
 
 // lettered checks what dead letters would have of every record that the functions on

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"svc/pkg/app/apptest"
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/domain/privacy"
-	"svc/pkg/local/testkit"
 )
 
 // TestOwnErasureAfterAnOperators: who asked to be erased and was then erased by an

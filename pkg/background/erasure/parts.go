@@ -32,7 +32,7 @@ var (
 		return t.Status == trip.Completed || t.Status == trip.Cancelled, t.UpdatedAt, err
 	}}
 	orders = aged{delivery.Older, delivery.OrderKey, func(it table.Item) (bool, string, error) {
-		o, err := delivery.OrderFromItem(it)
+		o, err := delivery.OrderKind.FromItem(it)
 		return o.Over(), o.UpdatedAt, err
 	}}
 )
@@ -48,7 +48,7 @@ var parts = []part{
 		"trip": func(doc document) (bool, error) { return roundPlaces(doc), nil }}},
 	{"logs", func(r tenant.Retention) int { return r.Logs }, trips, map[string]func(document) (bool, error){
 		"trip": func(doc document) (bool, error) {
-			past, err := cutHistory(doc)
+			past, err := cutHistory(doc, everyEntry)
 			return cut(doc, "n", "w") || past, err
 		},
 		"log":     cutLog,

@@ -8,11 +8,15 @@ import (
 
 	"svc/pkg/access/login"
 	"svc/pkg/background/projection"
+	"svc/pkg/base/codec"
+	"svc/pkg/base/ids"
 	"svc/pkg/base/phone"
+	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/imports"
+	"svc/pkg/domain/trip"
 )
 
 // eraseRecord replaces the person's record by one that says when the person was
@@ -36,25 +40,26 @@ func eraseRecord(ctx context.Context, p person, tx *table.Tx, it table.Item) err
 		ErasedAt *string `json:"erasedAt"`
 		Email    string  `json:"email"`
 	}
-	if err := it.Decode(&doc); err != nil || doc.ErasedAt != nil {
+	if err := it.Decode(&doc); err != nil {
 		return err
 	}
-	erased := driver.Erased
+	erased, at := driver.Erased, p.at
 	if p.rider() {
 		erased = customer.Erased
 	}
-	record, err := erased(p.t, it, p.at)
+	if doc.ErasedAt != nil {
+		at = *doc.ErasedAt
+	}
+	record, err := erased(p.t, it, at)
 	if err != nil {
 		return err
+	}
+	if doc.ErasedAt != nil {
+		return p.eraseLeft(tx, it, record)
 	}
 	tx.Replace(record).Else(table.ErrConflict)
 	if err := p.unlead(ctx, json.RawMessage(it.Raw())); err != nil {
 		return err
-	}
-	if p.rider() {
-		if err := customer.Forget(ctx, tx, p.t, it); err != nil {
-			return err
-		}
 	}
 	if doc.Email == "" {
 		return nil
@@ -62,6 +67,16 @@ func eraseRecord(ctx context.Context, p person, tx *table.Tx, it table.Item) err
 	tx.Delete(login.Key(p.t, p.audience, doc.Email)).If("attribute_not_exists(pk) OR 'actor' = ?", p.id).
 		Else(table.ErrConflict)
 	return nil
+}
+
+// eraseLeft removes what the record of an erased person has beside the erased form: an
+// older build kept members that it did not know, and ratings that came later.
+func (p person) eraseLeft(tx *table.Tx, it, record table.Item) error {
+	doc, err := codec.Marshal(record.Doc)
+	if err == nil && (string(doc) != it.Raw() || it.Has("ratingSum") || it.Has("ratingCount")) {
+		tx.Replace(record).Else(table.ErrConflict)
+	}
+	return err
 }
 
 // unfind deletes the search rows of sets.
@@ -80,11 +95,12 @@ func (p person) unfind(ctx context.Context, sets []customer.RowSet) error {
 	return nil
 }
 
-// readAudit reads the entries of the audit log that concern the person.
+// readAudit reads the entries of the audit log that concern the person: those that name
+// the person or a payment method, and those about a trip of the person.
 //
-// Access pattern: T#t#AUDIT from the time at which the account was created. No index
-// finds the entries of one person, because one would double the cost of each entry,
-// and persons are rarely erased.
+// Access pattern: T#t#AUDIT from the time at which the account was created, and one batch
+// with the trips of each page. No index finds the entries of one person, because one would
+// double the cost of each entry, and persons are rarely erased.
 func readAudit(ctx context.Context, p person, after string, limit int) (table.Page, error) {
 	page, err := p.t.Query(ctx, p.t.Partition("AUDIT"), table.Query{From: p.created, After: after, Limit: limit,
 		Consistent: true})
@@ -92,40 +108,73 @@ func readAudit(ctx context.Context, p person, after string, limit int) (table.Pa
 		return page, err
 	}
 	about := append([]string{p.id}, p.methods...)
+	entries, err := table.DecodeAll(page.Items, table.DecodeDoc[audit.Entry])
+	if err != nil {
+		return page, err
+	}
+	var keys []table.Key
+	for _, e := range entries {
+		if key := trip.Key(p.t, e.Subject); ids.Valid(ids.Trip, e.Subject) && !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	trips, err := p.t.BatchAll(ctx, keys...)
+	for _, it := range trips {
+		if it.Text("customerId") == p.id || it.Text("driverId") == p.id {
+			about = append(about, it.PK[strings.LastIndexByte(it.PK, '#')+1:])
+		}
+	}
 	page.Items = slices.DeleteFunc(page.Items, func(it table.Item) bool {
-		return !slices.ContainsFunc(about, func(id string) bool { return strings.Contains(it.Raw(), `"`+id+`"`) })
+		return !ofUnknownRider(it) &&
+			!slices.ContainsFunc(about, func(id string) bool { return strings.Contains(it.Raw(), `"`+id+`"`) })
 	})
-	return page, nil
+	return page, err
+}
+
+// ofUnknownRider reports whether an entry of an older build has a payment method and does
+// not say whose. Its values go with the next rider or driver who is erased.
+func ofUnknownRider(it table.Item) bool {
+	return strings.Contains(it.Raw(), `"what":"payment.`) && !strings.Contains(it.Raw(), `"`+ids.Customer+`_`)
+}
+
+// auditKept are the members of values that stay, by the first word of what was changed.
+// They hold identifiers, statuses and amounts. Of other changes no value stays.
+var auditKept = map[string][]string{
+	"trip":    {"tripCode", "status", "customerId", "driverId", "finalFare", "version"},
+	"privacy": {"of"},
 }
 
 // eraseAudit removes the values of an entry that concerns the person. Who changed
-// what, and when, stays. The entries of trips and of requests hold identifiers and
-// statuses only. The names that an entry of a rider holds are those under which
+// what, and when, stays. The names that an entry of a rider holds are those under which
 // search rows may still be.
 func eraseAudit(ctx context.Context, p person, tx *table.Tx, it table.Item) error {
 	doc, err := table.DecodeDoc[document](it)
 	if err != nil {
 		return err
 	}
-	what := strings.Trim(string(doc["what"]), `"`)
-	if strings.HasPrefix(what, "trip.") || strings.HasPrefix(what, "privacy.") {
-		return nil
-	}
+	what, _, _ := strings.Cut(strings.Trim(string(doc["what"]), `"`), ".")
 	changed := false
 	for _, name := range []string{"before", "after"} {
 		value := doc[name]
 		if len(value) == 0 || string(value) == "null" || string(value) == gone {
 			continue
 		}
-		if strings.HasPrefix(what, "customer.") || strings.HasPrefix(what, "driver.") {
+		if what == "customer" || what == "driver" {
 			if err := p.unlead(ctx, value); err != nil {
 				return err
 			}
 		}
-		if strings.HasPrefix(what, "customer.") {
+		if what == "customer" {
 			if err := p.unfindOlder(ctx, value); err != nil {
 				return err
 			}
+		}
+		if kept, ok := auditKept[what]; ok {
+			cut, err := keepOnly(doc, name, kept)
+			if changed = changed || cut; err != nil {
+				return err
+			}
+			continue
 		}
 		doc[name], changed = json.RawMessage(gone), true
 	}
@@ -133,6 +182,26 @@ func eraseAudit(ctx context.Context, p person, tx *table.Tx, it table.Item) erro
 		put(tx, it, doc)
 	}
 	return nil
+}
+
+// keepOnly removes every other member of a member that is an object. Nothing stays of
+// one that is not.
+func keepOnly(doc document, name string, kept []string) (changed bool, err error) {
+	var inner document
+	if json.Unmarshal(doc[name], &inner) != nil {
+		doc[name] = json.RawMessage(gone)
+		return true, nil
+	}
+	for member := range inner {
+		if !slices.Contains(kept, member) {
+			delete(inner, member)
+			changed = true
+		}
+	}
+	if changed {
+		doc[name], err = json.Marshal(inner)
+	}
+	return changed, err
 }
 
 // gone stands in place of values that were erased.
@@ -161,7 +230,7 @@ func (p person) unfindOlder(ctx context.Context, shown json.RawMessage) error {
 	return nil
 }
 
-// unlead deletes the rows by which an import finds the person of a record.
+// unlead deletes the rows by which an import or a booking finds the person of a record.
 func (p person) unlead(ctx context.Context, record json.RawMessage) error {
 	var r struct {
 		ID         string        `json:"id"`
@@ -177,6 +246,11 @@ func (p person) unlead(ctx context.Context, record json.RawMessage) error {
 		number = r.Number.E164
 	} else if r.Phone != nil { // a driver's is stored with its country code
 		number, _ = phone.International(*r.Phone)
+	}
+	if p.rider() && number != "" {
+		if err := customer.Forget(ctx, p.t, p.id, number); err != nil {
+			return err
+		}
 	}
 	return imports.Forget(ctx, p.t, p.audience, p.id, r.ExternalID, number)
 }

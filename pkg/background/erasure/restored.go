@@ -28,7 +28,7 @@ func Journal(ctx context.Context, t table.Tenant, one func(Erased) error) error 
 			return err
 		}
 		for _, it := range items {
-			r, err := privacy.FromItem(it)
+			r, err := privacy.Kind.FromItem(it)
 			if err == nil {
 				err = one(Erased{Tenant: t.ID(), Request: r.ID, Person: r.Subject(), At: r.UpdatedAt})
 			}
@@ -56,7 +56,7 @@ func (r Runner) Repeat(ctx context.Context, e Erased) error {
 		return err
 	}
 	rec.Status, rec.Again, rec.Step, rec.Position, rec.UpdatedAt = privacy.Running, true, 0, "", timestamp.Format(r.Now())
-	if err := t.Load(ctx, rec.Item(t)); err != nil {
+	if err := t.Load(ctx, privacy.Kind.Item(t, "", rec)); err != nil {
 		return err
 	}
 	for more := true; more; {

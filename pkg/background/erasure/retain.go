@@ -8,6 +8,7 @@ import (
 
 	"svc/pkg/base/fault"
 	"svc/pkg/base/timestamp"
+	"svc/pkg/data/audit"
 	"svc/pkg/data/due"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/driver"
@@ -25,31 +26,25 @@ const late = "retainTrip"
 type retained struct {
 	Positions map[string]string `json:"positions"`
 
-	version  int64
-	preserve table.Unknown
+	read table.Item
 }
 
 func retainedKey(t table.Tenant) table.Key { return t.Key("PRIVACY", "RETENTION", "RETENTION") }
 
 func readRetained(ctx context.Context, t table.Tenant) (retained, error) {
 	it, err := t.Get(ctx, retainedKey(t))
-	if err != nil || !it.Found() {
-		return retained{Positions: map[string]string{}}, err
+	if err != nil {
+		return retained{}, err
 	}
-	s, err := table.DecodeDoc[retained](it)
-	s.version, s.preserve = it.Version, it.Unknown()
+	s, err := table.DecodeOr(it, retained{Positions: map[string]string{}})
+	s.read = it
 	return s, err
 }
 
-var _ = table.Kind{Type: "retention", Personal: "nothing"}
+var _ = table.Kind[any]{Type: "retention", Personal: "nothing"}
 
 func (s retained) put(tx *table.Tx, t table.Tenant) {
-	it := table.Item{Key: retainedKey(t), Type: "retention", Version: max(s.version, 1), Doc: s, Preserve: s.preserve}
-	if s.version > 0 {
-		tx.Replace(it).Else(table.ErrConflict)
-	} else {
-		tx.Create(it).Else(table.ErrConflict)
-	}
+	audit.Put(tx, s.read, table.Item{Key: retainedKey(t), Type: "retention", Version: 1, Doc: s})
 }
 
 // retention reads the tenant's setting. A tenant that is gone keeps nothing here.

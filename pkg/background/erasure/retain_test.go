@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"svc/pkg/app/apptest"
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/background/erasure"
 	"svc/pkg/data/audit"
 	"svc/pkg/domain/delivery"
 	"svc/pkg/domain/tenant"
-	"svc/pkg/local/testkit"
 )
 
 // keeps reports which of the values are still in trips, positions or the audit log.

@@ -92,11 +92,7 @@ func (r Runner) Sweep(ctx context.Context) error {
 var errStays = errors.New("the person has signed in again")
 
 func (r Runner) read(ctx context.Context, t table.Tenant, id string) (privacy.Record, error) {
-	it, err := t.Get(ctx, privacy.Key(t, id))
-	if err != nil {
-		return privacy.Record{}, err
-	}
-	return privacy.FromItem(it)
+	return privacy.Kind.Get(ctx, t.Get, privacy.Key(t, id))
 }
 
 // save writes how far a request is. The list of jobs loses one that waits or is done. It returns
@@ -105,7 +101,7 @@ func (r Runner) save(ctx context.Context, t table.Tenant, rec privacy.Record, al
 	error) {
 	rec.UpdatedAt = timestamp.Format(r.Now())
 	tx := t.Write().Covers(r.platform().Handle)
-	tx.Replace(rec.Item(t)).Else(errChanged)
+	tx.Replace(privacy.Kind.Item(t, "", rec)).Else(errChanged)
 	if !rec.Open() {
 		tx.Delete(due.JobKey(r.platform(), t, rec.ID))
 	}
@@ -159,10 +155,32 @@ func (r Runner) Slice(ctx context.Context, t table.Tenant, id string) (more bool
 	return err == nil && rec.Open(), err
 }
 
-// validate says whether the person could be erased now.
+// GiveUp ends a job whose slice has panicked, because it would panic again. A request is
+// BLOCKED until an operator runs it again. A tenant's retention goes on with the task of
+// the next day.
+func (r Runner) GiveUp(ctx context.Context, t table.Tenant, id string) error {
+	if id == retaining {
+		tx := r.platform().Write()
+		tx.Delete(due.JobKey(r.platform(), t, id))
+		return table.Retry(ctx, tx.Commit)
+	}
+	rec, err := r.read(ctx, t, id)
+	if err != nil || !rec.Open() {
+		return err
+	}
+	rec.Status, rec.Reasons = privacy.Blocked, []privacy.PrivacyReason{privacy.ServiceFailed()}
+	_, err = r.save(ctx, t, rec, nil)
+	return err
+}
+
+// validate says whether the person could be erased now. Nothing is in the way of erasing
+// again who was erased.
 func (r Runner) validate(ctx context.Context, p person, rec privacy.Record) (privacy.Record, error) {
 	var err error
-	if rec.Reasons, err = p.reasons(ctx); err != nil {
+	if p.erasedAt == "" {
+		rec.Reasons, err = p.reasons(ctx)
+	}
+	if err != nil {
 		return rec, err
 	}
 	rec.Status = privacy.Ready
@@ -237,10 +255,11 @@ func (r Runner) atOnce() int { return cmp.Or(r.AtOnce, 200) }
 
 func (r Runner) beginErase(ctx context.Context, p person, rec privacy.Record) (privacy.Record, error) {
 	may, err := true, error(nil)
-	if p.erasedAt == "" && !rec.Again {
-		if may, err = r.allowed(ctx, p.t, rec); err == nil {
-			rec.Reasons, err = p.reasons(ctx)
-		}
+	if !rec.Again {
+		may, err = r.allowed(ctx, p.t, rec)
+	}
+	if may && err == nil && p.erasedAt == "" && !rec.Again {
+		rec.Reasons, err = p.reasons(ctx)
 	}
 	if err != nil {
 		return rec, err

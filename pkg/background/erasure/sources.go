@@ -3,6 +3,7 @@ package erasure
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"svc/pkg/access/authz"
 	"svc/pkg/access/login"
@@ -77,46 +78,49 @@ func one(keys ...func(p person) table.Key) source {
 
 func (s source) of(a authz.Audience) source { s.only = a; return s }
 
-func (s source) erased(by func(context.Context, person, *table.Tx, table.Item) error) source {
+// erasedBy sets what erases an item of the source.
+func (s source) erasedBy(by func(context.Context, person, *table.Tx, table.Item) error) source {
 	s.erase = by
 	return s
 }
 
-func (s source) shown(by func(table.Item) (any, error)) source { s.show = by; return s }
+// shownBy sets what returns an item of the source as the person's copy shows it.
+func (s source) shownBy(by func(table.Item) (any, error)) source { s.show = by; return s }
 
 // since returns a read of the items of an index's partition whose range keys begin
-// with a time in which a file may still be there.
-func since(index int, partition func(table.Tenant) string) func(context.Context, person, string, int) (table.Page,
-	error) {
+// with a time of at most that age.
+func since(index int, partition func(table.Tenant) string, age time.Duration) func(context.Context, person, string,
+	int) (table.Page, error) {
 	return func(ctx context.Context, p person, after string, limit int) (table.Page, error) {
 		at, _ := timestamp.Parse(p.at) // written by this service
-		return p.t.Query(ctx, partition(p.t), table.Query{Index: index, From: timestamp.Format(at.Add(-lately)),
+		return p.t.Query(ctx, partition(p.t), table.Query{Index: index, From: timestamp.Format(at.Add(-age)),
 			After: after, Limit: limit})
 	}
 }
 
 // sources lists the places with data of the person, in the order in which they are
 // erased. The audit log comes after the record, because it tells under which names
-// search rows may still be; the record's writes are in it too.
+// search rows may still be; the record's writes are in it too. A new source goes to the
+// end: an erasure that is under way counts them, and another build may go on with it.
 func sources(p person) []source {
 	partition, index := p.trips()
 	all := []source{
 		{read: readAnswers, erase: eraseAnswer, alien: true},
-		in(0, nil, func(p person, _ table.Platform) string { return api.AnswersOf(p.t, p.id) }).shown(showAnswer),
-		{read: since(3, export.All), erase: eraseExport, alien: true},
-		{read: since(3, imports.All), erase: eraseImport, alien: true},
+		in(0, nil, func(p person, _ table.Platform) string { return api.AnswersOf(p.t, p.id) }).shownBy(showAnswer),
+		{read: since(3, export.All, lately), erase: eraseExport, alien: true},
+		{read: since(3, imports.All, imports.JobLife+lately), erase: eraseImport, alien: true},
 		in(1, []string{"SESSION"}, func(p person, h table.Platform) string { return login.SessionsOf(h, p.id) }),
 		in(1, []string{"LINK"}, func(p person, h table.Platform) string { return login.LinksOf(h, p.id) }),
 		in(1, []string{"LINK"}, func(p person, h table.Platform) string {
 			return login.LinksOf(h, login.Newcomer(p.t.ID(), p.email))
 		}).of(authz.Rider),
 		in(1, nil, func(p person, _ table.Platform) string { return authz.ConsentsOf(p.t, p.id) }),
-		one(func(p person) table.Key { return webhook.BookKey(p.t, p.id) }).shown(showSubscriptions),
-		in(index, nil, func(person, table.Platform) string { return partition }).erased(eraseTrip).shown(showTrip),
+		one(func(p person) table.Key { return webhook.BookKey(p.t, p.id) }).shownBy(showSubscriptions),
+		in(index, nil, func(person, table.Platform) string { return partition }).erasedBy(eraseTrip).shownBy(showTrip),
 		in(4, nil, func(p person, _ table.Platform) string {
 			partition, _ := delivery.OrdersOf(p.t, p.id)
 			return partition
-		}).of(authz.Rider).erased(without(orderWords...)),
+		}).of(authz.Rider).erasedBy(without(orderWords...)),
 		in(0, nil, func(p person, _ table.Platform) string { return address.Partition(p.t, p.id) }).of(authz.Rider),
 		in(0, nil, func(p person, _ table.Platform) string { return estimate.Partition(p.t, p.id) }).of(authz.Rider),
 		in(0, nil, func(p person, _ table.Platform) string { return fleet.Key(p.t, p.id, "").PK }).of(authz.Driver),
@@ -126,13 +130,15 @@ func sources(p person) []source {
 		in(3, nil, func(p person, _ table.Platform) string {
 			partition, _ := wallet.WithdrawalsOf(p.t, p.id)
 			return partition
-		}).of(authz.Driver).erased(without("reason")),
+		}).of(authz.Driver).erasedBy(without("reason")),
 		in(0, nil, func(p person, _ table.Platform) string { return wallet.Key(p.t, p.side(), p.id).PK }).
-			erased(erasePosting),
-		one(func(p person) table.Key { return authz.ActorKey(p.t, p.audience, p.id) }).erased(eraseRecord),
+			erasedBy(erasePosting),
+		one(func(p person) table.Key { return authz.ActorKey(p.t, p.audience, p.id) }).erasedBy(eraseRecord),
 		{read: readAudit, erase: eraseAudit},
 		in(0, nil, func(p person, _ table.Platform) string { return payment.Key(p.t, p.id, "").PK }).of(authz.Rider),
-		in(1, nil, func(p person, _ table.Platform) string { return privacy.ExportsOf(p.t, p.id) }).erased(eraseCopy),
+		in(1, nil, func(p person, _ table.Platform) string { return privacy.ExportsOf(p.t, p.id) }).erasedBy(eraseCopy),
+		{read: readFormerTrips, erase: eraseFormerTrip, alien: true, only: authz.Driver},
+		{read: readOlderSessions, platform: []string{"SESSION"}, alien: true},
 	}
 	var out []source
 	for _, s := range all {
@@ -202,7 +208,7 @@ func cutIn(doc document, name string, names ...string) (bool, error) {
 
 // showSubscriptions leaves out the secrets.
 func showSubscriptions(it table.Item) (any, error) {
-	book, err := webhook.FromItem(it)
+	book, err := webhook.Kind.FromItem(it)
 	out := make([]webhook.Endpoint, len(book.Endpoints))
 	for i, r := range book.Endpoints {
 		out[i] = r.Endpoint

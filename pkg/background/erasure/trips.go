@@ -3,9 +3,12 @@ package erasure
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/trip"
 )
@@ -58,13 +61,50 @@ func eraseTrip(ctx context.Context, p person, tx *table.Tx, it table.Item) error
 	return nil
 }
 
+// furthest is how long before an account was created a trip of the account may have been
+// requested: a trip may be scheduled for 60 days later, and then waits for its driver.
+const furthest = 62 * 24 * time.Hour
+
+// readFormerTrips reads the trips that the driver had and another has now, or nobody. They
+// are in no list of the driver.
+//
+// Access pattern: by-g1 T#t#TRIPS#shard, shards merged, from some time before the account
+// was created. Drivers are rarely erased.
+func readFormerTrips(ctx context.Context, p person, after string, limit int) (table.Page, error) {
+	if after == "" {
+		created, _ := timestamp.Parse(p.created) // written by this service; a zero time reads all
+		after = timestamp.Format(created.Add(-furthest))
+	}
+	now, _ := timestamp.Parse(p.at)
+	page, err := trip.Older(ctx, p.t, now.Add(time.Minute), after, limit)
+	page.Items = slices.DeleteFunc(page.Items, func(it table.Item) bool {
+		return it.Text("driverId") == p.id || !strings.Contains(it.Raw(), `"`+p.id+`"`)
+	})
+	return page, err
+}
+
+// eraseFormerTrip removes what people wrote when the driver had the trip or lost it.
+func eraseFormerTrip(_ context.Context, p person, tx *table.Tx, it table.Item) error {
+	doc, err := table.DecodeDoc[document](it)
+	if err != nil {
+		return err
+	}
+	changed, err := cutHistory(doc, func(past json.RawMessage) bool {
+		return strings.Contains(string(past), `"`+p.id+`"`)
+	})
+	if changed {
+		put(tx, it, doc)
+	}
+	return err
+}
+
 func (p person) eraseRide(doc document) (changed bool, err error) {
 	words := []string{"w"}
 	if p.rider() {
 		words, changed = tripWords, roundPlaces(doc)
 	}
 	changed = cut(doc, words...) || changed
-	past, err := cutHistory(doc)
+	past, err := cutHistory(doc, everyEntry)
 	return past || changed, err
 }
 
@@ -78,27 +118,40 @@ func roundPlaces(doc document) (changed bool) {
 	return changed
 }
 
-// cutHistory removes what people wrote from the history of a trip.
-func cutHistory(doc document) (changed bool, err error) {
+// cutHistory removes what people wrote from those entries of the history of a trip.
+func cutHistory(doc document, which func(json.RawMessage) bool) (changed bool, err error) {
 	if len(doc["h"]) == 0 {
 		return false, nil
 	}
-	var history []document
+	var history []json.RawMessage
 	if err := json.Unmarshal(doc["h"], &history); err != nil {
 		return false, err
 	}
-	for _, past := range history {
-		cutPast, err := cutIn(past, "d", "reason", "comment")
+	for i, text := range history {
+		var past document
+		if err := json.Unmarshal(text, &past); err != nil {
+			return changed, err
+		}
+		cutPast, err := which(text), error(nil)
+		if cutPast {
+			cutPast, err = cutIn(past, "d", "reason", "comment")
+		}
+		if cutPast && err == nil {
+			changed = true
+			history[i], err = json.Marshal(past)
+		}
 		if err != nil {
 			return changed, err
 		}
-		changed = cutPast || changed
 	}
 	if changed {
 		doc["h"], err = json.Marshal(history)
 	}
 	return changed, err
 }
+
+// everyEntry selects the whole history.
+func everyEntry(json.RawMessage) bool { return true }
 
 func cutLog(doc document) (bool, error) { return cutIn(doc, "data", "reason", "comment") }
 

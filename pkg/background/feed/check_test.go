@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/background/feed"
 	"svc/pkg/background/reconcile"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/event"
 	"svc/pkg/domain/trip"
 	"svc/pkg/local/schema"
-	"svc/pkg/local/testkit"
 )
 
 // check runs the check of the feed and returns what differs.

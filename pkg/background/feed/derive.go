@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"svc/pkg/base/codec"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
@@ -28,7 +29,8 @@ import (
 
 // subject is an item of which the feed tells.
 type subject struct {
-	item    table.Item // current state; not Found if it was deleted
+	item    table.Item // current state, or the last one if it was deleted
+	gone    bool       // the item was deleted
 	receipt table.Item // of a trip; not Found if it was not read or there is none
 	was     event.Emitted
 	now     time.Time
@@ -40,11 +42,13 @@ type result struct {
 	events []event.Event
 }
 
-// tell appends one event. what names the log entry or version of the resource, for
-// the event's id.
-func (r *result) tell(kind, resource, what, at string, d event.Data) {
-	r.next.Events++
-	d.Version = r.next.Events
+// appendEvent appends one event. what names the log entry or version of the resource, for
+// the event's id. A version that d does not have is the number of the item's events.
+func (r *result) appendEvent(kind, resource, what, at string, d event.Data) {
+	if d.Version == 0 {
+		r.next.Events++
+		d.Version = r.next.Events
+	}
 	r.events = append(r.events, event.New(kind, resource, what, at, d))
 }
 
@@ -53,7 +57,8 @@ var derivers = map[string]func(subject) (result, error){
 	"trip": ofTrip, "driver": ofDriver, "customer": ofCustomer, "order": ofOrder, "posting": ofPosting,
 	"settings": ofSettings, "service": ofSettings, "zone": ofSettings, "branding": ofSettings,
 	"webhooks": ofWebhooks, "withdrawal": ofWithdrawal, "post": ofPost,
-	"export": ofExport, "import": ofImport,
+	"export": ofExport, "import": ofImport, "business": ofBusiness, "menuitem": ofMenuItem, "document": ofDocument,
+	"membership": ofMember, "tenant": ofCompany, "privacy": ofPrivacy,
 }
 
 // settled is the type of a trip's event that is not in its log.
@@ -84,8 +89,9 @@ func ofTrip(s subject) (result, error) {
 	log, driver := t.Log(), ""
 	first := unseen(log, s.was.Log)
 	for i, e := range log {
-		d := event.Data{TripID: t.ID, CustomerID: t.CustomerID, DriverID: cmp.Or(text(e.Data.DriverID), driver),
-			PreviousDriverID: text(e.Data.PreviousDriverID), Status: string(e.To), PreviousStatus: string(from(e))}
+		d := event.Data{TripID: t.ID, CustomerID: t.CustomerID, DriverID: cmp.Or(codec.OrZero(e.Data.DriverID), driver),
+			PreviousDriverID: codec.OrZero(e.Data.PreviousDriverID), Status: string(e.To),
+			PreviousStatus: string(codec.OrZero(e.From))}
 		switch e.Type {
 		case trip.EventAccepted, trip.EventAssigned, trip.EventHandedOver:
 			driver = d.DriverID
@@ -99,7 +105,7 @@ func ofTrip(s subject) (result, error) {
 		if len(out.events) == event.MaxAppended {
 			return out, nil
 		}
-		out.tell(tripType(e), t.ID, e.ID, e.At, d)
+		out.appendEvent(tripType(e), t.ID, e.ID, e.At, d)
 		out.next.Log = e.ID
 	}
 	if s.receipt.Found() && !s.was.Done && t.Status == trip.Completed {
@@ -107,8 +113,8 @@ func ofTrip(s subject) (result, error) {
 		if err != nil {
 			return out, err
 		}
-		out.tell(settled, t.ID, "settled", r.IssuedAt, event.Data{TripID: t.ID, CustomerID: t.CustomerID,
-			DriverID: text(t.DriverID), ReceiptID: r.ID, Status: string(t.Status)})
+		out.appendEvent(settled, t.ID, "settled", r.IssuedAt, event.Data{TripID: t.ID, CustomerID: t.CustomerID,
+			DriverID: codec.OrZero(t.DriverID), ReceiptID: r.ID, Status: string(t.Status)})
 		out.next.Done = true
 	}
 	return out, nil
@@ -128,20 +134,6 @@ func unseen(log []trip.LogEntry, last string) int {
 	return i
 }
 
-func text(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
-
-func from(e trip.LogEntry) trip.Status {
-	if e.From == nil {
-		return ""
-	}
-	return *e.From
-}
-
 // state tells of a resource that has no log: that it was created, that its status
 // changed, and that something else changed. at is the time of the change, "" if the
 // resource does not know it. sum is the hash of what else the events tell of.
@@ -149,7 +141,7 @@ func (s subject) state(kind, id, status, sum, at string, d event.Data) result {
 	out := result{next: s.was}
 	out.next.Status, out.next.Sum, d.Status = status, sum, status
 	tell := func(change string) {
-		out.tell(kind+change, id, strconv.FormatInt(out.next.Events+1, 10), cmp.Or(at, timestamp.Format(s.now)), d)
+		out.appendEvent(kind+change, id, strconv.FormatInt(out.next.Events+1, 10), cmp.Or(at, timestamp.Format(s.now)), d)
 	}
 	if s.was.Sum == "" {
 		tell(".created")
@@ -169,7 +161,7 @@ func (s subject) state(kind, id, status, sum, at string, d event.Data) result {
 func (s subject) erased(kind, id, at string, d event.Data) result {
 	out := result{next: s.was}
 	if out.next.Status, out.next.Sum = "", "erased"; s.was.Sum != out.next.Sum {
-		out.tell(kind+".erased", id, "erased", at, d)
+		out.appendEvent(kind+".erased", id, "erased", at, d)
 	}
 	return out
 }
@@ -186,10 +178,11 @@ func ofDriver(s subject) (result, error) {
 	// What drives and rides change often, and no event tells of it.
 	r.Status, r.StatusUpdatedAt, r.TotalTrips, r.Rating = "", "", 0, nil
 	r.CurrentLat, r.CurrentLng, r.LocationUpdatedAt = nil, nil, nil
+	r.Number = nil // follows from Phone
 	if r.ErasedAt != nil {
 		return s.erased("driver", r.ID, *r.ErasedAt, event.Data{DriverID: r.ID}), nil
 	}
-	return s.state("driver", r.ID, status, sum(r), at, event.Data{DriverID: r.ID}), nil
+	return s.state("driver", r.ID, status, shortHash(r), at, event.Data{DriverID: r.ID}), nil
 }
 
 func ofCustomer(s subject) (result, error) {
@@ -201,26 +194,29 @@ func ofCustomer(s subject) (result, error) {
 	if r.ErasedAt != nil {
 		return s.erased("customer", r.ID, *r.ErasedAt, event.Data{CustomerID: r.ID}), nil
 	}
-	return s.state("customer", r.ID, "", sum(r), "", event.Data{CustomerID: r.ID}), nil
+	return s.state("customer", r.ID, "", shortHash(r), "", event.Data{CustomerID: r.ID}), nil
 }
 
 func ofOrder(s subject) (result, error) {
-	o, err := delivery.OrderFromItem(s.item)
+	o, err := delivery.OrderKind.FromItem(s.item)
 	if err != nil {
 		return result{}, err
 	}
 	d, status, at := event.Data{OrderID: o.ID, BusinessID: o.BusinessID, CustomerID: o.CustomerID}, o.Status, o.UpdatedAt
-	d.DriverID = text(o.DriverID)
+	d.DriverID = codec.OrZero(o.DriverID)
 	addressGone := o.Over() && o.DeliveryAddress == ""
 	o.Status, o.UpdatedAt = "", ""
-	hash := sum(o)
+	hash := shortHash(o)
 	if addressGone && s.was.Sum != "" {
 		hash = s.was.Sum // no event: nothing else of an order that is over can change
 	}
 	return s.state("order", o.ID, status, hash, at, d), nil
 }
 
-// ofPosting tells of a posting once; postings never change.
+// ofPosting tells of a posting once; postings never change. A ride may have a posting with
+// the same identifier in two wallets, the driver's and the rider's. So the resource of a
+// rider's posting has the wallet's owner too: else both events would be one resource's
+// version 1.
 func ofPosting(s subject) (result, error) {
 	out := result{next: s.was}
 	if s.was.Events > 0 {
@@ -230,52 +226,52 @@ func ofPosting(s subject) (result, error) {
 	if err != nil {
 		return out, err
 	}
-	actor := s.item.PK[strings.LastIndexByte(s.item.PK, '#')+1:]
-	d := event.Data{TransactionID: p.ID, CustomerID: actor}
+	actor := lastPart(s.item.PK)
+	resource, d := event.OfWallet(actor, p.ID), event.Data{TransactionID: p.ID, CustomerID: actor}
 	if strings.Contains(s.item.PK, "#WALLET#"+string(wallet.Driver)+"#") {
-		d.CustomerID, d.DriverID = "", actor
+		resource, d.CustomerID, d.DriverID = p.ID, "", actor
 	}
-	out.tell("wallet.posted", p.ID, "posted#"+actor, p.CreatedAt, d) // two wallets may use one identifier
+	out.appendEvent("wallet.posted", resource, "posted#"+actor, p.CreatedAt, d)
 	return out, nil
 }
 
 // ofWithdrawal returns the events of a withdrawal: its request, and how it ended.
 func ofWithdrawal(s subject) (result, error) {
 	out := result{next: s.was}
-	w, err := wallet.WithdrawalFromItem(s.item)
+	w, err := wallet.WithdrawalKind.FromItem(s.item)
 	if err != nil {
 		return out, err
 	}
 	tell := func(status, at string) {
-		out.tell("withdrawal."+strings.ToLower(status), w.ID, status, at, event.Data{WithdrawalID: w.ID,
-			DriverID: w.DriverID, TransactionID: text(w.PostingID), Status: status, PreviousStatus: out.next.Status})
+		out.appendEvent("withdrawal."+strings.ToLower(status), w.ID, status, at, event.Data{WithdrawalID: w.ID,
+			DriverID: w.DriverID, TransactionID: codec.OrZero(w.PostingID), Status: status, PreviousStatus: out.next.Status})
 		out.next.Status = status
 	}
 	if s.was.Status == "" {
 		tell(wallet.Asked, w.RequestedAt)
 	}
 	if out.next.Status == wallet.Asked && w.Status != wallet.Asked {
-		tell(w.Status, cmp.Or(text(w.DecidedAt), timestamp.Format(s.now)))
+		tell(w.Status, cmp.Or(codec.OrZero(w.DecidedAt), timestamp.Format(s.now)))
 	}
 	return out, nil
 }
 
 // ofExport tells once that an export ended.
 func ofExport(s subject) (result, error) {
-	r, err := export.FromItem(s.item)
+	r, err := export.Kind.FromItem(s.item)
 	return s.ended("export", r.ID, r.UpdatedAt, r.Done(), event.Data{ExportID: r.ID, Status: string(r.Status)}), err
 }
 
 // ofImport tells once that an import ended.
 func ofImport(s subject) (result, error) {
-	r, err := imports.FromItem(s.item)
+	r, err := imports.Kind.FromItem(s.item)
 	return s.ended("import", r.ID, r.UpdatedAt, r.Done(), event.Data{ImportID: r.ID, Status: string(r.Status)}), err
 }
 
 func (s subject) ended(kind, id, at string, done bool, d event.Data) result {
 	out := result{next: s.was}
 	if done && s.was.Events == 0 {
-		out.tell(kind+".completed", id, "completed", at, d)
+		out.appendEvent(kind+".completed", id, "completed", at, d)
 	}
 	return out
 }
@@ -286,27 +282,40 @@ func ofPost(s subject) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	return s.state("feedback", p.ID, string(p.Status), sum(p.Comments), "", event.Data{PostID: p.ID}), nil
+	return s.state("feedback", p.ID, string(p.Status), shortHash(p.Comments), "", event.Data{PostID: p.ID}), nil
 }
 
 // ofSettings tells of the tenant's settings, service types, zones and branding.
 func ofSettings(s subject) (result, error) {
-	kind, resource, d := "settings", event.Settings, event.Data{}
-	_, id, _ := strings.Cut(s.item.SK, "#")
-	switch s.item.Type {
-	case "branding":
-		kind, resource = "branding", event.Branding
-	case "service":
-		resource, d.ServiceTypeID = id, id
-	case "zone":
-		resource, d.ZoneID = id, id
+	kind := "settings"
+	if s.item.Type == "branding" {
+		kind = "branding"
 	}
+	resource, d := settingOf(s.item)
 	out := result{next: s.was}
-	if out.next.Sum = sum(s.item.Raw() + strconv.FormatBool(s.item.Flag("active"))); out.next.Sum != s.was.Sum {
-		out.tell(kind+".updated", resource, strconv.FormatInt(s.was.Events+1, 10), timestamp.Format(s.now), d)
+	if out.next.Sum = shortHash(s.item.Raw() + strconv.FormatBool(s.item.Flag("active"))); out.next.Sum != s.was.Sum {
+		out.appendEvent(kind+".updated", resource, strconv.FormatInt(s.was.Events+1, 10), timestamp.Format(s.now), d)
 	}
 	return out, nil
 }
+
+// settingOf returns the resource of an item of the settings, and its identifier in an
+// event.
+func settingOf(it table.Item) (resource string, d event.Data) {
+	_, id, _ := strings.Cut(it.SK, "#")
+	switch it.Type {
+	case "branding":
+		return event.Branding, d
+	case "service":
+		return id, event.Data{ServiceTypeID: id}
+	case "zone":
+		return id, event.Data{ZoneID: id}
+	}
+	return event.Settings, d
+}
+
+// lastPart returns the identifier at the end of a partition key.
+func lastPart(pk string) string { return pk[strings.LastIndexByte(pk, '#')+1:] }
 
 // ofWebhooks tells of the tenant's endpoints that the service disabled.
 func ofWebhooks(s subject) (result, error) {
@@ -314,20 +323,26 @@ func ofWebhooks(s subject) (result, error) {
 	if strings.Contains(s.item.PK, "#WEBHOOK#") { // the subscriptions of a person
 		return out, nil
 	}
-	book, err := webhook.FromItem(s.item)
+	book, err := webhook.Kind.FromItem(s.item)
+	live := make([]string, len(book.Endpoints))
+	for i, r := range book.Endpoints {
+		live[i] = r.ID
+	}
 	for _, r := range slices.SortedFunc(slices.Values(book.Endpoints), func(a, b webhook.Record) int {
 		return cmp.Compare(a.DisabledAt, b.DisabledAt)
 	}) {
-		if r.DisabledAt > s.was.Status && text(r.Reason) != webhook.ByOperator {
+		if r.DisabledAt > s.was.Status && codec.OrZero(r.Reason) != webhook.ByOperator {
+			version := out.next.Tell(r.ID, r.CreatedAt, live)
 			out.next.Status = r.DisabledAt
-			out.tell("webhook.disabled", r.ID, r.DisabledAt, r.DisabledAt, event.Data{WebhookID: r.ID, Status: webhook.Disabled})
+			out.appendEvent("webhook.disabled", r.ID, r.DisabledAt, r.DisabledAt, event.Data{WebhookID: r.ID,
+				Status: webhook.Disabled, Version: version})
 		}
 	}
 	return out, err
 }
 
-// sum returns a short hash of a value.
-func sum(v any) string {
+// shortHash returns a short hash of a value.
+func shortHash(v any) string {
 	text, _ := json.Marshal(v) // of our own types: it cannot fail
 	all := sha256.Sum256(text)
 	return hex.EncodeToString(all[:8])

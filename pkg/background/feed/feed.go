@@ -22,7 +22,8 @@ import (
 
 // Types are the item types of which the feed tells.
 var Types = []string{"trip", "receipt", "driver", "customer", "order", "posting", "settings", "service", "zone",
-	"branding", "webhooks", "redelivery", "withdrawal", "export", "import", "post"}
+	"branding", "webhooks", "redelivery", "withdrawal", "export", "import", "post", "business", "menuitem", "document",
+	"membership", "tenant", "privacy"}
 
 // Function appends to the feeds from the table's stream.
 type Function struct {
@@ -166,8 +167,8 @@ func (f Function) round(ctx context.Context, t table.Tenant, changes []stream.Ch
 		if items = items[1:]; one.settled {
 			s.receipt, items = items[0], items[1:]
 		}
-		if !s.item.Found() && stored[i].Found() && one.last.Raw() != "" {
-			s.item = one.last // deleted before the feed told all of it
+		if !s.item.Found() && one.last.Raw() != "" {
+			s.item, s.gone = one.last, true // the feed may lack what came before the deletion
 		}
 		p, err := s.piece(stored[i], one.old)
 		if err != nil {
@@ -193,7 +194,7 @@ func (f Function) round(ctx context.Context, t table.Tenant, changes []stream.Ch
 func (s subject) piece(stored, old table.Item) (event.Piece, error) {
 	out := event.Piece{Stored: stored}
 	derive := derivers[s.item.Type]
-	if !s.item.Found() || derive == nil {
+	if !s.item.Found() || derive == nil || s.gone && !stored.Found() && deletions[s.item.Type] == nil {
 		return out, nil
 	}
 	if stored.Found() {
@@ -207,7 +208,14 @@ func (s subject) piece(stored, old table.Item) (event.Piece, error) {
 		}
 		s.was.Status, s.was.Sum = before.next.Status, before.next.Sum
 	}
+	if s.was.Gone && !s.gone { // it was made anew under the same key
+		s.was = event.Emitted{Events: s.was.Events, Shard: s.was.Shard}
+	}
 	r, err := derive(s)
+	if err == nil && s.gone && !s.was.Gone && deletions[s.item.Type] != nil && len(r.events) < event.MaxAppended {
+		deletions[s.item.Type](s, &r)
+		r.next.Gone = true
+	}
 	out.Next, out.Events = r.next, r.events
 	return out, stream.BadData(err)
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/streamtest"
+	"svc/internal/test/testkit"
 	"svc/pkg/background/feed"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/stream"
@@ -17,8 +19,6 @@ import (
 	"svc/pkg/domain/event"
 	"svc/pkg/domain/trip"
 	"svc/pkg/local/schema"
-	"svc/pkg/local/streamtest"
-	"svc/pkg/local/testkit"
 )
 
 func TestFeedIsTheLogsHoweverBadlyTheStreamComes(t *testing.T) {
@@ -170,7 +170,8 @@ func TestOlderItemsTellOnlyOfTheirChange(t *testing.T) {
 }
 
 // TestDeletedTripIsToldToItsEnd: the feed tells what happened to a trip that was deleted
-// before the feed had told it, also if one batch has the last change and the removal.
+// before the feed had told it, also if one batch has the last change and the removal. It
+// tells the deletion once.
 func TestDeletedTripIsToldToItsEnd(t *testing.T) {
 	for name, merged := range map[string]bool{"removal alone": false, "change and removal": true} {
 		w := newWorld(t, testkit.Name(t, schema.Options{StreamOff: true}), 5, 1)
@@ -193,7 +194,7 @@ func TestDeletedTripIsToldToItsEnd(t *testing.T) {
 		for _, e := range w.all() {
 			got = append(got, e.Type)
 		}
-		if want := []string{"trip.requested", "trip.accepted"}; !slices.Equal(got, want) {
+		if want := []string{"trip.requested", "trip.accepted", "trip.deleted"}; !slices.Equal(got, want) {
 			t.Errorf("%s: the feed tells %q, want %q", name, got, want)
 		}
 	}

@@ -45,7 +45,7 @@ func (f Function) toPersons(ctx context.Context, t table.Tenant, shard int, sinc
 	}
 	var out []webhook.Message
 	for id, i := range persons {
-		book, err := webhook.FromItem(items[i])
+		book, err := webhook.Kind.FromItem(items[i])
 		if err != nil {
 			return nil, err
 		}
@@ -82,7 +82,7 @@ func (f Function) personal(ctx context.Context, t table.Tenant, changes []stream
 		if err != nil {
 			return err
 		}
-		book, err := webhook.FromItem(it)
+		book, err := webhook.Kind.FromItem(it)
 		if err != nil {
 			return err
 		}

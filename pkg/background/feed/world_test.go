@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/background/feed"
 	"svc/pkg/base/ids"
@@ -17,7 +18,6 @@ import (
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/event"
 	"svc/pkg/domain/trip"
-	"svc/pkg/local/testkit"
 )
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

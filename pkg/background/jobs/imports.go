@@ -28,21 +28,17 @@ const (
 
 // importing does one slice of an import.
 func (r Runner) importing(ctx context.Context, t table.Tenant, id string) (more bool, err error) {
-	it, err := t.Get(ctx, imports.Key(t, id))
-	if err != nil {
-		return false, err
-	}
-	rec, err := imports.FromItem(it)
+	rec, err := r.readImport(ctx, t, id)
 	now := r.Now()
 	switch {
-	case errors.Is(err, fault.NotFound()) || err == nil && rec.Done():
-		tx := r.platform().Write()
-		tx.Delete(due.JobKey(r.platform(), t, id))
-		return false, table.Retry(ctx, tx.Commit)
+	case errors.Is(err, fault.NotFound()) || err == nil && !isOpen(rec):
+		return false, r.unlist(ctx, t, id)
+	case err == nil && rec.Done():
+		return r.undoing(ctx, t, rec, now)
 	case err != nil || rec.Lease > timestamp.Format(now):
 		return false, err
 	}
-	reason, err := r.stopped(ctx, t, &rec, now)
+	reason, err := r.halted(ctx, t, &rec, now)
 	if err != nil || rec.Status == imports.Waiting && reason == "" {
 		return false, err
 	}
@@ -50,7 +46,7 @@ func (r Runner) importing(ctx context.Context, t table.Tenant, id string) (more 
 		return false, taken(r.end(ctx, t, rec, imports.Failed, reason))
 	}
 	rec.Lease = timestamp.Format(now.Add(lease))
-	if err := r.note(ctx, t, &rec); err != nil {
+	if err := r.saveProgress(ctx, t, &rec); err != nil {
 		return false, taken(err)
 	}
 	if rec.Status == imports.Validating {
@@ -72,14 +68,18 @@ func (r Runner) importing(ctx context.Context, t table.Tenant, id string) (more 
 		err = r.end(ctx, t, rec, imports.Done, "")
 	default:
 		rec.Lease = ""
-		more, err = true, r.note(ctx, t, &rec)
+		more, err = true, r.saveProgress(ctx, t, &rec)
 	}
 	return more && err == nil, taken(err)
 }
 
-// stopped returns why an import must end. It also looks whether the file of a waiting
+func (r Runner) readImport(ctx context.Context, t table.Tenant, id string) (imports.Record, error) {
+	return imports.Kind.Get(ctx, t.Get, imports.Key(t, id))
+}
+
+// halted returns why an import must end. It also looks whether the file of a waiting
 // one has arrived.
-func (r Runner) stopped(ctx context.Context, t table.Tenant, rec *imports.Record, now time.Time) (string, error) {
+func (r Runner) halted(ctx context.Context, t table.Tenant, rec *imports.Record, now time.Time) (string, error) {
 	if reason, err := r.revoked(ctx, t, rec.By, rec.Needs(), now); err != nil || reason != "" {
 		return reason, err
 	}
@@ -106,8 +106,8 @@ func (r Runner) stopped(ctx context.Context, t table.Tenant, rec *imports.Record
 	return "", nil
 }
 
-// note saves how far the job is. It returns errLost if another runner has the job.
-func (r Runner) note(ctx context.Context, t table.Tenant, rec *imports.Record) error {
+// saveProgress saves how far the job is. It returns errLost if another runner has the job.
+func (r Runner) saveProgress(ctx context.Context, t table.Tenant, rec *imports.Record) error {
 	return table.Retry(ctx, func(ctx context.Context) error { return r.keep(ctx, t, rec, t.Write()) })
 }
 
@@ -115,10 +115,10 @@ func (r Runner) note(ctx context.Context, t table.Tenant, rec *imports.Record) e
 // errLost if another runner has the job.
 func (r Runner) keep(ctx context.Context, t table.Tenant, rec *imports.Record, tx *table.Tx) error {
 	rec.UpdatedAt = timestamp.Format(r.Now())
-	tx.Replace(rec.Item(t)).Else(errLost)
-	if rec.Done() {
+	tx.Replace(imports.Kind.Item(t, "", *rec)).Else(errLost)
+	if !isOpen(*rec) {
 		tx.Covers(r.platform().Handle).Delete(due.JobKey(r.platform(), t, rec.ID))
-		if rec.Kind == "trips" && rec.Mode == "run" {
+		if rec.Kind == "trips" && rec.Mode == "run" && rec.Undo == nil {
 			tenant.ApplyRetention(tx, r.DB, t, r.Now(), tenant.Afresh)
 		}
 	}
@@ -169,11 +169,7 @@ func (r Runner) target(ctx context.Context, t table.Tenant, rec imports.Record) 
 	if err != nil {
 		return imports.Target{}, err
 	}
-	it, err := t.Get(ctx, tenant.Key(t))
-	if err != nil {
-		return imports.Target{}, err
-	}
-	n, err := tenant.FromItem(it)
+	n, err := tenant.Kind.Get(ctx, t.Get, tenant.Key(t))
 	g := rec.TargetOf(t, shards, n.Country, r.Phones, r.Now())
 	if err == nil && rec.Kind == "trips" {
 		err = g.ForTrips(ctx, rec.Mode == "run")
@@ -230,6 +226,9 @@ func (r Runner) apply(ctx context.Context, t table.Tenant, rec *imports.Record) 
 		for _, it := range s.Bad {
 			tx.Put(it)
 		}
+		if it, ok := rec.MadeItem(t, s); ok && rec.Mode == "run" {
+			tx.Put(it)
+		}
 		if err := r.keep(ctx, t, &next, tx); err != nil {
 			return false, err
 		}
@@ -249,7 +248,7 @@ func (r Runner) end(ctx context.Context, t table.Tenant, rec imports.Record, sta
 	if why != "" {
 		rec.Error = &why
 	}
-	return r.note(ctx, t, &rec)
+	return r.saveProgress(ctx, t, &rec)
 }
 
 // writeFailed copies the header and the failed rows, as they are in the file.

@@ -16,7 +16,8 @@ import (
 
 	"golang.org/x/text/encoding/charmap"
 
-	"svc/pkg/app/apptest"
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/background/jobs"
 	"svc/pkg/base/fault"
 	"svc/pkg/domain/customer"
@@ -24,7 +25,6 @@ import (
 	"svc/pkg/domain/person"
 	"svc/pkg/edge/api"
 	"svc/pkg/local/files"
-	"svc/pkg/local/testkit"
 )
 
 func beginImport(t *testing.T, s *apptest.Service, token, body string) imports.Job {
@@ -38,7 +38,7 @@ func beginImport(t *testing.T, s *apptest.Service, token, body string) imports.J
 
 func importDone(t *testing.T, s *apptest.Service, token, id string) imports.Job {
 	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(testkit.Patience); ; time.Sleep(10 * time.Millisecond) {
 		job := apptest.JSON[imports.Job](t, s.Get(t, token, "/api/v1/imports/"+id).Must(t, 200))
 		if job.Status == imports.Done || job.Status == imports.Failed || time.Now().After(deadline) {
 			return job
@@ -87,7 +87,7 @@ func TestImportOfTheWorldsFiles(t *testing.T) {
 		{"Excel, German", `,"encoding":"latin1"`, "Vorname;Nachname;E-Mail;Telefon\r\nJürgen;Öz;$@metro.example;030 1234567\r\n", ""},
 		{"Excel, German, encoding not named", "", "Vorname;Nachname;E-Mail\r\nJürgen;Öz;$@metro.example\r\n", "encoding"},
 		{"Excel, French", "", "\ufeffPrénom;Nom;Courriel;Téléphone\r\nJürgen;x;$@metro.example;06 12 34 56 78\r\n", ""},
-		{"Excel, Unicode text", "", "Email\tName\r\n$@metro.example\tJürgen Öz\r\n", "UTF-16"},
+		{"Excel, Unicode text", "", "Email\tName\r\n$@metro.example\tJürgen Öz\r\n", ""},
 		{"Google Sheets", "", "Name,Email\r\n\"Öz, Jürgen\",$@metro.example", ""},
 		{"LibreOffice, tab", "", "Email\tName\tNote\n$@metro.example\tJürgen Öz\tnothing\n", ""},
 		{"Numbers, Spanish", "", "Nombre;Apellidos;Correo\nJürgen;Öz;$@metro.example\n", ""},
@@ -101,18 +101,12 @@ func TestImportOfTheWorldsFiles(t *testing.T) {
 			switch {
 			case strings.Contains(tt.program, "German"):
 				file = latin1(t, string(file))
-			case tt.wrong == "UTF-16":
+			case strings.Contains(tt.program, "Unicode text"):
 				file = utf16le(string(file))
 			}
 			body := `{"kind":"customers"` + tt.options + `}`
 			first := imported(t, s, token, body, file)
-			switch {
-			case tt.wrong == "UTF-16":
-				if first.Status != imports.Failed || !strings.Contains(*first.Error, "UTF-16") {
-					t.Errorf("%s %v", counts(first), first.Error)
-				}
-				return
-			case tt.wrong != "":
+			if tt.wrong != "" {
 				all := apptest.JSON[api.Page[imports.Fault]](t,
 					s.Get(t, token, "/api/v1/imports/"+first.ID+"/errors").Must(t, 200))
 				if counts(first) != "DONE 0/0/0/1" || len(all.Items) != 1 || all.Items[0].Code != tt.wrong ||
@@ -125,7 +119,7 @@ func TestImportOfTheWorldsFiles(t *testing.T) {
 			if counts(first) != "DONE 1/0/0/0" || counts(again) != "DONE 0/0/1/0" {
 				t.Fatalf("%s, then %s", counts(first), counts(again))
 			}
-			r, err := customer.Find(t.Context(), s.Tenant("metro"), fmt.Sprintf("p%d@metro.example", i))
+			r, err := customer.Store.Find(t.Context(), s.Tenant("metro"), fmt.Sprintf("p%d@metro.example", i))
 			testkit.Must(t, err)
 			if r.FirstName != "Jürgen" || r.LastName == "" {
 				t.Errorf("the customer is %+v", r)
@@ -167,7 +161,7 @@ func TestImportOfFaults(t *testing.T) {
 		lines[0] != "externalId,email,name,phone" || lines[2] != "3,no address,Bob," {
 		t.Errorf("the failed rows:\n%s", failed)
 	}
-	r, err := customer.Find(t.Context(), s.Tenant("metro"), "a10@metro.example")
+	r, err := customer.Store.Find(t.Context(), s.Tenant("metro"), "a10@metro.example")
 	testkit.Must(t, err)
 	if r.Name != "=1+1" || r.ExternalID != "10" {
 		t.Errorf("the customer is %+v", r)
@@ -183,10 +177,11 @@ func TestImportOfFaults(t *testing.T) {
 	if counts(moved) != "DONE 0/0/0/1" {
 		t.Error(counts(moved))
 	}
-	if _, err := customer.Find(t.Context(), s.Tenant("metro"), "a1b@metro.example"); !errors.Is(err, fault.NotFound()) {
+	metro := s.Tenant("metro")
+	if _, err := customer.Store.Find(t.Context(), metro, "a1b@metro.example"); !errors.Is(err, fault.NotFound()) {
 		t.Errorf("the moved account: %v", err)
 	}
-	if r, err := customer.Find(t.Context(), s.Tenant("metro"), "a1@metro.example"); err != nil || r.Name != "Ann Two" {
+	if r, err := customer.Store.Find(t.Context(), metro, "a1@metro.example"); err != nil || r.Name != "Ann Two" {
 		t.Errorf("%+v %v", r, err)
 	}
 }
@@ -201,7 +196,7 @@ func TestImportIsBounded(t *testing.T) {
 	for name, tt := range map[string]struct{ file, want string }{
 		"empty workbook":    {"PK\x03\x04" + strings.Repeat("\x00", 100), "workbook"},
 		"gzip":              {"\x1f\x8b\x08" + strings.Repeat("\x00", 100), "compressed"},
-		"a million columns": {"email" + strings.Repeat(",x", 1_000_000) + "\na@metro.example\n", "64 KB"},
+		"a million columns": {"email" + strings.Repeat(",x", 1_000_000) + "\na@metro.example\n", "at most 1,000"},
 		"a row without end": {"email,name\na@metro.example,\"" + strings.Repeat("x", 1_000_000), "quotation mark"},
 		"a million cells":   {"email,name\na@metro.example,x" + strings.Repeat(",", 1_000_000) + "\n", "64 KB"},
 		"no key":            {"name\nAnn\n", "no column email"},

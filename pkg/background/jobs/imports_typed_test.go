@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"svc/pkg/app/apptest"
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/domain/tenant"
-	"svc/pkg/local/testkit"
 )
 
 // importsThree imports three people by phone, twice: one whose number the person at the

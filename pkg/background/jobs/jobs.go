@@ -8,7 +8,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"log/slog"
 	"strings"
 	"time"
 
@@ -85,45 +84,9 @@ type Runner struct {
 
 func (r Runner) platform() table.Platform { return r.DB.Platform("JOBS", "CLIENT") }
 
-// Run works on every open job, one slice of each in turn, until none is left or
-// the budget is used up. A job that fails with an error is tried again by the next
-// Run.
-func (r Runner) Run(ctx context.Context) error {
-	budget := r.Budget
-	if budget == 0 {
-		budget = 4 * time.Minute
-	}
-	began, failed := time.Now(), error(nil)
-	given := map[string]bool{} // up until the next Run
-	for {
-		worked := false
-		for items, err := range r.platform().Pages(ctx, r.platform().Partition(due.Jobs), table.Query{Limit: 100}) {
-			if err != nil {
-				return errors.Join(failed, err)
-			}
-			for _, it := range items {
-				if given[it.SK] || time.Since(began) > budget {
-					continue
-				}
-				more, err := r.slice(ctx, it.SK)
-				if err != nil {
-					slog.ErrorContext(ctx, "job", "job", it.SK, "error", err)
-					failed = errors.Join(failed, err)
-				}
-				if given[it.SK] = err != nil || !more; more {
-					worked = true
-				}
-			}
-		}
-		if !worked || time.Since(began) > budget || ctx.Err() != nil {
-			return failed
-		}
-	}
-}
-
-// slice does one slice of a job: tenant#id. more reports whether the next slice
+// runSlice does one slice of a job: tenant#id. more reports whether the next slice
 // may begin at once.
-func (r Runner) slice(ctx context.Context, name string) (more bool, err error) {
+func (r Runner) runSlice(ctx context.Context, name string) (more bool, err error) {
 	tenantID, id, _ := strings.Cut(name, "#")
 	t := r.DB.Tenant(tenantID)
 	switch {
@@ -132,13 +95,16 @@ func (r Runner) slice(ctx context.Context, name string) (more bool, err error) {
 	case erasure.Mine(id):
 		return r.Persons.Slice(ctx, t, id)
 	}
+	return r.exporting(ctx, t, id)
+}
+
+// exporting does one slice of an export.
+func (r Runner) exporting(ctx context.Context, t table.Tenant, id string) (more bool, err error) {
 	rec, err := r.read(ctx, t, id)
 	now := r.Now()
 	switch {
 	case errors.Is(err, fault.NotFound()) || err == nil && rec.Done():
-		tx := r.platform().Write()
-		tx.Delete(due.JobKey(r.platform(), t, id))
-		return false, table.Retry(ctx, tx.Commit)
+		return false, r.unlist(ctx, t, id)
 	case err != nil || rec.Lease > timestamp.Format(now):
 		return false, err
 	}
@@ -179,11 +145,7 @@ func taken(err error) error {
 }
 
 func (r Runner) read(ctx context.Context, t table.Tenant, id string) (export.Record, error) {
-	it, err := t.Get(ctx, export.Key(t, id))
-	if err != nil {
-		return export.Record{}, err
-	}
-	return export.FromItem(it)
+	return export.Kind.Get(ctx, t.Get, export.Key(t, id))
 }
 
 // refused returns why a job must end: the operator may not do it any more, or it
@@ -280,7 +242,7 @@ func (r Runner) fail(ctx context.Context, t table.Tenant, rec export.Record, rea
 func (r Runner) save(ctx context.Context, t table.Tenant, rec export.Record) (export.Record, error) {
 	rec.UpdatedAt = timestamp.Format(r.Now())
 	tx := t.Write().Covers(r.platform().Handle)
-	tx.Replace(rec.Item(t)).Else(errLost)
+	tx.Replace(export.Kind.Item(t, "", rec)).Else(errLost)
 	if rec.Done() {
 		tx.Delete(due.JobKey(r.platform(), t, rec.ID))
 	}

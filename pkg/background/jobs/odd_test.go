@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"svc/pkg/app/apptest"
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/export"
 	"svc/pkg/domain/imports"
-	"svc/pkg/local/testkit"
 )
 
 // oddTexts are texts of kinds that programs stumble over, each alone and beside a

@@ -8,7 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"svc/pkg/app/apptest"
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/background/feed"
 	"svc/pkg/background/projection"
 	"svc/pkg/background/reconcile"
@@ -17,7 +18,6 @@ import (
 	"svc/pkg/domain/imports"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/trip"
-	"svc/pkg/local/testkit"
 )
 
 const tripsHead = "email,tripId,driverEmail,status,requestedAt,completedAt," +

@@ -8,12 +8,12 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"svc/internal/test/apitest"
+	"svc/internal/test/testkit"
 	"svc/pkg/background/projection"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/address"
-	"svc/pkg/edge/api/apitest"
-	"svc/pkg/local/testkit"
 )
 
 // TestAddressesStayWithinTheirNumber: a new address expires the least recently used one
@@ -23,7 +23,7 @@ func TestAddressesStayWithinTheirNumber(t *testing.T) {
 	tn := db.Tenant(ids.New(ids.Tenant, apitest.Start))
 	full, few := ids.New(ids.Customer, apitest.Start), ids.New(ids.Customer, apitest.Start)
 	add := func(rider string, n int) table.Item {
-		it := address.Item(tn, rider, address.Address{ID: ids.New(ids.Address, apitest.Start), Address: "A",
+		it := address.Kind.Item(tn, rider, address.Address{ID: ids.New(ids.Address, apitest.Start), Address: "A",
 			Lat: json.Number(fmt.Sprintf("0.%03d1", n)), Lng: "0.1", UsageCount: 1,
 			LastUsedAt: fmt.Sprintf("2026-01-01T00:00:00.%03dZ", n)})
 		testkit.Must(t, tn.Load(t.Context(), it))

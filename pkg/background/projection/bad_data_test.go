@@ -7,6 +7,8 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"svc/internal/test/streamtest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/background/projection"
 	"svc/pkg/data/stream"
@@ -14,8 +16,6 @@ import (
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
-	"svc/pkg/local/streamtest"
-	"svc/pkg/local/testkit"
 )
 
 // badItems are items whose data makes their counting fail. mend corrects an item.

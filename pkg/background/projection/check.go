@@ -8,9 +8,8 @@ import (
 	"slices"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
-
 	"svc/pkg/background/reconcile"
+	"svc/pkg/base/panics"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/counter"
 	"svc/pkg/data/table"
@@ -20,6 +19,10 @@ import (
 // derived data. Items may change meanwhile: a difference is reported only if
 // repeated reads find it, and each correction is a conditional write. Check
 // reads the items page by page.
+//
+// It does not find what has no effect: rank rows of a category without posts, and search
+// rows of deleted customers. It finds an hour's counter without a trip only if its day is
+// wrong too.
 type Check struct {
 	*reconcile.Run
 	Step
@@ -120,11 +123,11 @@ func (c *Check) correct(ctx context.Context, t table.Tenant, now counters, off c
 	return nil
 }
 
-// sum adds up what was counted of items in some counters.
-func (c *Check) sum(ctx context.Context, t table.Tenant, keys []table.Key, only map[counter.Ref]bool) (counter.Changes,
-	error) {
+// sumCounted adds up what was counted of items in some counters.
+func (c *Check) sumCounted(ctx context.Context, t table.Tenant, keys []table.Key, only map[counter.Ref]bool) (
+	counter.Changes, error) {
 	out, mu := counter.Changes{}, sync.Mutex{}
-	group, ctx := errgroup.WithContext(ctx)
+	group, ctx := panics.WithContext(ctx)
 	group.SetLimit(checkParallel)
 	for chunk := range slices.Chunk(keys, batchKeys) {
 		group.Go(func() error {
@@ -133,7 +136,7 @@ func (c *Check) sum(ctx context.Context, t table.Tenant, keys []table.Key, only 
 				return err
 			}
 			for _, was := range counted {
-				changes, err := was.changes()
+				changes, err := was.counterAdditions()
 				if err != nil {
 					return err
 				}
@@ -184,7 +187,7 @@ func readCounters(ctx context.Context, t table.Tenant, refs []counter.Ref) (coun
 		out[ref] = stored{}
 	}
 	distinct := slices.Collect(maps.Keys(out))
-	group, ctx := errgroup.WithContext(ctx)
+	group, ctx := panics.WithContext(ctx)
 	group.SetLimit(checkParallel)
 	for chunk := range slices.Chunk(distinct, batchKeys/counter.MaxShards) {
 		group.Go(func() error {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/background/projection"
 	"svc/pkg/background/reconcile"
 	"svc/pkg/base/ids"
@@ -18,7 +19,6 @@ import (
 	"svc/pkg/data/table"
 	"svc/pkg/domain/report"
 	"svc/pkg/domain/trip"
-	"svc/pkg/local/testkit"
 )
 
 // ride puts a trip that was requested and completed at the given times.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/background/projection"
 	"svc/pkg/background/reconcile"
@@ -19,7 +20,6 @@ import (
 	"svc/pkg/data/counter"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/trip"
-	"svc/pkg/local/testkit"
 )
 
 // coupled is traffic that never leaves a repair alone: before each of its requests the
@@ -215,17 +215,9 @@ func TestKilledRebuildBesideChangesAtEachRequest(t *testing.T) {
 	testkit.Long(t)
 	w := damaged(t, 38)
 	c := w.couple(3)
-	kills := 0
-	for n := 60; n < 500; n += 43 {
-		if _, err := c.run(t, n); err == nil {
-			break
-		}
-		kills++
-	}
-	_, err := c.run(t, never)
-	testkit.Must(t, err)
-	if t.Logf("%d kills", kills); kills < 5 {
-		t.Errorf("only %d kills", kills)
+	for p := range testkit.Points(t, 20) {
+		_, err := c.run(t, 60+43*p.N)
+		p.Reached(err != nil) // the last run is killed by nobody
 	}
 	c.exact(w)
 }

@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/background/projection"
 	"svc/pkg/background/reconcile"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/feedback"
-	"svc/pkg/local/testkit"
 )
 
 // board is a roadmap whose rows the projection has written.

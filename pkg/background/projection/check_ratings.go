@@ -8,6 +8,7 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/background/reconcile"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/account"
 	"svc/pkg/domain/trip"
 )
 
@@ -23,7 +24,7 @@ func (c *Check) ratings(ctx context.Context, t table.Tenant, stars ratings) erro
 			func(items []table.Item) error {
 				c.Count("mean rating", len(items))
 				for _, it := range items {
-					if starsOf(it) == stars[it.Key] {
+					if starsOf(it) == dueTo(it, stars) {
 						continue
 					}
 					if err := c.rating(ctx, t, it.Key, list.side); err != nil {
@@ -44,6 +45,14 @@ func starsOf(it table.Item) struct{ sum, count int } {
 	return struct{ sum, count int }{int(it.Int("ratingSum")), int(it.Int("ratingCount"))}
 }
 
+// dueTo returns the ratings that the record must have. Nobody who was erased has any.
+func dueTo(it table.Item, counted ratings) struct{ sum, count int } {
+	if account.Erased(it) {
+		return struct{ sum, count int }{}
+	}
+	return counted[it.Key]
+}
+
 // rating checks the ratings of one driver or rider. One transaction writes them and
 // what was counted of the trip, so both agree if the record did not change during
 // the reads. But the trips come from an index, which may lag behind.
@@ -51,7 +60,7 @@ func (c *Check) rating(ctx context.Context, t table.Tenant, key table.Key, side 
 	item := reconcile.Item{Name: "the ratings of " + key.PK, Handle: t.Handle, Key: key, Looks: confirmations}
 	return item.Check(ctx, c.Run, func(_ int, it table.Item) (*reconcile.Finding, error) {
 		all, err := c.counted(ctx, t, side, idOf(key))
-		have, want := starsOf(it), all[key]
+		have, want := starsOf(it), dueTo(it, all)
 		if err != nil || have == want {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/background/projection"
 	"svc/pkg/background/reconcile"
 	"svc/pkg/base/ids"
@@ -14,7 +15,6 @@ import (
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/trip"
-	"svc/pkg/local/testkit"
 )
 
 // rated stores a completed trip that the rider rated, and the driver if back is not 0.

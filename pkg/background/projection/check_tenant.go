@@ -34,7 +34,7 @@ func (c *Check) Tenant(ctx context.Context, t table.Tenant) error {
 		if err := c.total(ctx, t, total.ref, total.partition); err != nil {
 			return err
 		}
-		err := c.each(ctx, t, total.partition, func(items []table.Item) error { return c.note(ctx, t, items, lagging) })
+		err := c.each(ctx, t, total.partition, func(items []table.Item) error { return c.addLagging(ctx, t, items, lagging) })
 		if err != nil {
 			return fmt.Errorf("%s: %w", total.ref.Partition, err)
 		}
@@ -59,7 +59,7 @@ func (c *Check) total(ctx context.Context, t table.Tenant, ref counter.Ref, part
 			return nil
 		})
 		return []counter.Ref{ref}, func(ctx context.Context) (counter.Changes, error) {
-			return c.sum(ctx, t, keys, map[counter.Ref]bool{ref: true})
+			return c.sumCounted(ctx, t, keys, map[counter.Ref]bool{ref: true})
 		}, err
 	})
 }
@@ -80,8 +80,8 @@ func (c *Check) each(ctx context.Context, t table.Tenant, partition func(shard i
 	})
 }
 
-// note adds the items whose count is outdated to lagging.
-func (c *Check) note(ctx context.Context, t table.Tenant, items []table.Item, lagging map[table.Key]int64) error {
+// addLagging adds the items whose count is outdated to lagging.
+func (c *Check) addLagging(ctx context.Context, t table.Tenant, items []table.Item, lagging map[table.Key]int64) error {
 	for chunk := range slices.Chunk(items, batchKeys) {
 		pieces, err := c.read(ctx, t, chunk)
 		if err != nil {

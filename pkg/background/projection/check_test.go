@@ -11,6 +11,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/background/projection"
 	"svc/pkg/background/reconcile"
 	"svc/pkg/data/counter"
@@ -20,7 +21,6 @@ import (
 	"svc/pkg/domain/report"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
-	"svc/pkg/local/testkit"
 )
 
 // noWait replaces the waits of a check while nothing else changes the items.

@@ -108,7 +108,7 @@ func (w *trips) page(ctx context.Context, items []table.Item) error {
 // add adds a trip to its quarters: what was counted of it, and its key also to
 // the quarters in which it must count now.
 func (w *trips) add(p piece) error {
-	was, err := p.was.changes()
+	was, err := p.was.counterAdditions()
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (w *trips) add(p piece) error {
 	refs := maps.Clone(was)
 	if !p.counted() {
 		w.lagging[p.key] = p.stored.Version
-		next, err := p.next.changes()
+		next, err := p.next.counterAdditions()
 		if err != nil {
 			return err
 		}
@@ -206,7 +206,7 @@ func (w *trips) recount(ctx context.Context, quarter counter.Ref, wrong []counte
 	return w.agree(ctx, w.t, quarter.Partition+" "+quarter.SK, func(context.Context) ([]counter.Ref,
 		func(context.Context) (counter.Changes, error), error) {
 		return slices.Collect(maps.Keys(only)), func(ctx context.Context) (counter.Changes, error) {
-			return w.sum(ctx, w.t, keys, only)
+			return w.sumCounted(ctx, w.t, keys, only)
 		}, nil
 	})
 }

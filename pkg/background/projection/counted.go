@@ -70,7 +70,7 @@ func countedOf(it table.Item) (Counted, error) {
 	return c, err
 }
 
-var _ = table.Kind{Type: "counted", Personal: "words by which a search finds a rider", Erasure: "deletes"}
+var _ = table.Kind[any]{Type: "counted", Personal: "words by which a search finds a rider", Erasure: "deletes"}
 
 // put replaces the COUNTED item, on the condition that it has not changed
 // since it was read.
@@ -78,8 +78,8 @@ func (c Counted) put(tx *table.Tx, was table.Item) {
 	audit.Put(tx, was, table.Item{Key: was.Key, Type: "counted", Version: 1, Doc: c})
 }
 
-// changes returns the counter additions that were made for the item.
-func (c Counted) changes() (counter.Changes, error) {
+// counterAdditions returns the counter additions that were made for the item.
+func (c Counted) counterAdditions() (counter.Changes, error) {
 	out, one := counter.Changes{}, decimal.NewFromInt(1)
 	switch c.Type {
 	case "":

@@ -4,10 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/streamtest"
 	"svc/pkg/access/authz"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/trip"
-	"svc/pkg/local/streamtest"
 )
 
 // holdFor writes what a check writes that holds the counters.

@@ -16,7 +16,8 @@ import (
 )
 
 // Phones stores the number that a driver's, a rider's or a business's typed phone
-// stands for, beside the typed text.
+// stands for, beside the typed text. After a change of the company's country, svc rebuild
+// reads all of them anew.
 type Phones struct {
 	DB *table.DB
 	// Read reads a phone in a country; nil stores nothing. Only programs that link
@@ -28,6 +29,12 @@ type Phones struct {
 type phoned struct {
 	Phone  *string       `json:"phone"`
 	Number *phone.Number `json:"number"`
+}
+
+// current reports whether the number is that of the phone, so that both are absent or
+// belong together.
+func (p phoned) current() bool {
+	return p.Phone == nil && p.Number == nil || p.Number.Of(p.Phone)
 }
 
 // phonedTypes are the types of items with a phone.
@@ -43,7 +50,7 @@ func (p Phones) Process(ctx context.Context, event events.DynamoDBEvent) []strea
 	for _, c := range stream.Changes(event) {
 		var has phoned
 		if c.New.Found() && slices.Contains(phonedTypes, c.New.Type) && c.New.Decode(&has) == nil &&
-			has.Phone != nil && !has.Number.Of(has.Phone) {
+			!has.current() {
 			groups = append(groups, []stream.Change{c})
 		}
 	}
@@ -67,31 +74,32 @@ func CountryOf(ctx context.Context, t table.Tenant) (string, error) {
 	if err != nil || !it.Found() {
 		return "", err
 	}
-	n, err := tenant.FromItem(it)
+	n, err := tenant.Kind.FromItem(it)
 	return n.Country, err
 }
 
-// number returns what the phone of an item stands for, nil if that is stored or
-// cannot be read.
-func (p Phones) number(it table.Item, country string) (*phone.Number, error) {
+// number returns what the phone of an item stands for, nil for none, and whether
+// something else is stored. A number that is stored of this phone stays if it cannot
+// be read.
+func (p Phones) number(it table.Item, country string) (n *phone.Number, differs bool, err error) {
 	var has phoned
 	if !it.Found() {
-		return nil, nil
+		return nil, false, nil
 	}
 	if err := it.Decode(&has); err != nil {
-		return nil, stream.BadData(err)
+		return nil, false, stream.BadData(err)
 	}
-	if has.Phone == nil {
-		return nil, nil
+	if has.Phone != nil {
+		n = p.Read(*has.Phone, country)
 	}
-	n := p.Read(*has.Phone, country)
-	if n != nil && has.Number != nil && *n == *has.Number {
-		n = nil
+	if n == nil {
+		return nil, has.Number != nil && !has.current(), nil
 	}
-	return n, nil
+	return n, has.Number == nil || *n != *has.Number, nil
 }
 
-// store reads the item and stores its number, on the condition that the item has
+// store reads the item and stores its number, or removes that of a phone that it has no
+// more, on the condition that the item has
 // not changed meanwhile. The version stays, because nothing that anybody sees has
 // changed. A write that is under way may drop the number; its own record brings it
 // back. store reports whether it changed the item.
@@ -101,15 +109,17 @@ func (p Phones) store(ctx context.Context, t table.Tenant, key table.Key, countr
 		if err != nil {
 			return err
 		}
-		n, err := p.number(it, country)
-		if changed = n != nil; err != nil || n == nil {
+		n, differs, err := p.number(it, country)
+		if changed = differs; err != nil || !differs {
 			return err
 		}
 		var doc map[string]any
 		if err := it.Decode(&doc); err != nil {
 			return stream.BadData(err)
 		}
-		doc["number"] = n
+		if doc["number"] = n; n == nil {
+			delete(doc, "number")
+		}
 		text, err := json.Marshal(doc)
 		if err != nil {
 			return err
@@ -131,7 +141,7 @@ func (p Phones) All(ctx context.Context, t table.Tenant) (phones, changed int, e
 	}
 	visit := func(items []table.Item) error {
 		for _, it := range items {
-			n, err := p.number(it, country)
+			_, differs, err := p.number(it, country)
 			var has phoned
 			if err = errors.Join(err, it.Decode(&has)); err != nil {
 				return err
@@ -139,7 +149,7 @@ func (p Phones) All(ctx context.Context, t table.Tenant) (phones, changed int, e
 			if has.Phone != nil {
 				phones++
 			}
-			if n == nil {
+			if !differs {
 				continue
 			}
 			stored, err := p.store(ctx, t, it.Key, country)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"svc/internal/test/streamtest"
+	"svc/internal/test/testkit"
 	"svc/pkg/background/projection"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
@@ -18,8 +20,6 @@ import (
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/wallet"
 	"svc/pkg/local/schema"
-	"svc/pkg/local/streamtest"
-	"svc/pkg/local/testkit"
 )
 
 var streamOff = schema.Options{StreamOff: true}
@@ -84,10 +84,10 @@ func TestStepLeftBehind(t *testing.T) {
 	c := customer.Record{Customer: customer.Customer{ID: "cus_1", CreatedAt: "2026-03-01T12:00:00.000Z",
 		Email: "x@y.example"}}
 	other := testkit.Open(t, w.name, nil).Tenant(w.tenant.ID())
-	for n := range 9 {
+	for p := range testkit.Points(t, 40) {
 		w.now = w.now.Add(time.Second)
 		w.rename(w.tenant, &c)
-		w.crash.Meanwhile(n, func() {
+		w.crash.Meanwhile(p.N, func() {
 			w.rename(other, &c)
 			if _, err := w.step().Tenant(t.Context(), other, []table.Key{customer.Key(w.tenant, c.ID)}); err != nil {
 				t.Error(err)
@@ -96,6 +96,7 @@ func TestStepLeftBehind(t *testing.T) {
 		if _, err := w.step().Tenant(t.Context(), w.tenant, []table.Key{customer.Key(w.tenant, c.ID)}); err != nil {
 			t.Fatal(err)
 		}
+		p.Reached(w.crash.Interrupted())
 		w.recount()
 	}
 }
@@ -139,20 +140,18 @@ func TestStepOfACustomerAfterACrashBetweenAnyTwoRequests(t *testing.T) {
 		_, err := w.step().Tenant(ctx, w.tenant, []table.Key{customer.Key(w.tenant, c.ID)})
 		return err
 	}
-	for n := range 14 {
-		for _, lost := range []bool{false, true} {
-			w.now = w.now.Add(time.Second)
-			w.rename(w.tenant, &c)
-			_ = step(w.crash.CrashAt(t.Context(), n, lost))
-			w.crash.Revive()
-			if (n+len(c.FirstName))%3 == 0 { // renamed again before all rows of this name exist
-				continue
-			}
-			if err := step(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			w.recountRows()
+	for p := range testkit.CrashPoints(t, 40) {
+		w.now = w.now.Add(time.Second)
+		w.rename(w.tenant, &c)
+		_ = step(w.crash.CrashAt(t.Context(), p.N, p.Lost))
+		p.Reached(w.crash.Revive())
+		if (p.N+len(c.FirstName))%3 == 0 { // renamed again before all rows of this name exist
+			continue
 		}
+		if err := step(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.recountRows()
 	}
 	if err := step(t.Context()); err != nil {
 		t.Fatal(err)
@@ -214,46 +213,57 @@ func (w *world) walletName(id string) string {
 // the new one, and no other step follows.
 func TestStepLeftBehindLeavesTheWalletItsName(t *testing.T) {
 	for _, rows := range []bool{false, true} {
-		for n := range 5 { // requests: two or three reads, a write, and the read of the test
-			t.Run(fmt.Sprint("rows ", rows, ", request ", n), func(t *testing.T) {
-				w := newWorld(t, testkit.Name(t, streamOff), 2, 1)
-				other := testkit.Open(t, w.name, nil).Tenant(w.tenant.ID())
-				key, side := w.tenant.Key("DRIVER", "id", "DRIVER"), wallet.Driver
-				if rows {
-					key, side = customer.Key(w.tenant, "id"), wallet.Customer
-				}
-				named := func(tn table.Tenant, name string) {
-					it := driver.Item(tn, driver.Record{Driver: driver.Driver{ID: "id", FirstName: name}}, 1)
-					if rows {
-						it = customer.Item(tn, customer.Record{Customer: customer.Customer{ID: "id", FirstName: name, Name: name,
-							CreatedAt: timestamp.Format(start)}}, 1)
-					}
-					if err := tn.Load(t.Context(), it); err != nil {
-						t.Error(err)
-					}
-				}
-				step := func(tn table.Tenant) {
-					if _, err := w.step().Tenant(t.Context(), tn, []table.Key{key}); err != nil {
-						t.Error(err)
-					}
-				}
-				named(w.tenant, "Ann")
-				step(w.tenant)
-				one := walletNamed(w, "id", "Ann")
-				one.Side = side
-				w.put(one.Item(w.tenant, 1))
-				named(w.tenant, "Bob")
-				w.crash.Meanwhile(n, func() {
-					named(other, "Eve")
-					step(other)
-				})
-				step(w.tenant)
-				it, err := w.tenant.Get(t.Context(), wallet.Key(w.tenant, side, "id"))
-				if err != nil || it.Text("name") != "Eve" {
-					t.Errorf("the wallet is listed as %q, %v", it.Text("name"), err)
-				}
-			})
+		t.Run(fmt.Sprint("rows ", rows), func(t *testing.T) {
+			for p := range testkit.Points(t, 20) {
+				namedMeanwhile(t, p, rows)
+			}
+		})
+	}
+}
+
+// namedMeanwhile gives the owner of a wallet a new name. While a step takes it over,
+// the owner gets another one at the point.
+func namedMeanwhile(t *testing.T, p *testkit.Point, rows bool) {
+	t.Helper()
+	w := newWorld(t, testkit.Name(t, streamOff), 2, 1)
+	other := testkit.Open(t, w.name, nil).Tenant(w.tenant.ID())
+	key, side := w.tenant.Key("DRIVER", "id", "DRIVER"), wallet.Driver
+	if rows {
+		key, side = customer.Key(w.tenant, "id"), wallet.Customer
+	}
+	named := func(tn table.Tenant, name string) {
+		it := driver.Item(tn, driver.Record{Driver: driver.Driver{ID: "id", FirstName: name}}, 1)
+		if rows {
+			it = customer.Item(tn, customer.Record{Customer: customer.Customer{ID: "id", FirstName: name, Name: name,
+				CreatedAt: timestamp.Format(start)}}, 1)
 		}
+		if err := tn.Load(t.Context(), it); err != nil {
+			t.Error(err)
+		}
+	}
+	step := func(tn table.Tenant) {
+		if _, err := w.step().Tenant(t.Context(), tn, []table.Key{key}); err != nil {
+			t.Error(err)
+		}
+	}
+	named(w.tenant, "Ann")
+	step(w.tenant)
+	one := walletNamed(w, "id", "Ann")
+	one.Side = side
+	w.put(one.Item(w.tenant, 1))
+	named(w.tenant, "Bob")
+	w.crash.Meanwhile(p.N, func() {
+		named(other, "Eve")
+		step(other)
+	})
+	step(w.tenant)
+	want := "Bob"
+	if p.Reached(w.crash.Interrupted()) {
+		want = "Eve"
+	}
+	it, err := w.tenant.Get(t.Context(), wallet.Key(w.tenant, side, "id"))
+	if err != nil || it.Text("name") != want {
+		t.Errorf("Eve at %v: the wallet is listed as %q, want %s, %v", p, it.Text("name"), want, err)
 	}
 }
 

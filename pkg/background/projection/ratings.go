@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"svc/pkg/data/table"
+	"svc/pkg/domain/account"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
 )
@@ -39,7 +40,7 @@ func (r ratings) add(t table.Tenant, c Counted, sign int) {
 	}
 }
 
-// readRated finds the drivers and riders who exist among those whose ratings change.
+// readRated finds the drivers and riders who exist, and were not erased, among those whose ratings change.
 func readRated(ctx context.Context, t *table.Tenant, pieces []piece) error {
 	if t == nil {
 		return nil
@@ -56,7 +57,9 @@ func readRated(ctx context.Context, t *table.Tenant, pieces []piece) error {
 	found, err := t.Batch(ctx, slices.Collect(maps.Keys(keys))...)
 	for i := range pieces {
 		for key := range pieces[i].ratings(*t) {
-			if slices.ContainsFunc(found, func(it table.Item) bool { return it.Key == key && it.Found() }) {
+			if slices.ContainsFunc(found, func(it table.Item) bool {
+				return it.Key == key && it.Found() && !account.Erased(it)
+			}) {
 				pieces[i].rated = append(pieces[i].rated, key)
 			}
 		}
@@ -72,7 +75,7 @@ func (p piece) ratings(t table.Tenant) ratings {
 	return out
 }
 
-// addPiece adds what the piece changes for those who exist.
+// addPiece adds what the piece changes for those whom readRated found.
 func (r ratings) addPiece(t table.Tenant, p piece) {
 	for key, change := range p.ratings(t) {
 		if slices.Contains(p.rated, key) {
@@ -86,7 +89,7 @@ func (r ratings) addPiece(t table.Tenant, p piece) {
 // write adds the ratings to the records of those who are rated.
 func (r ratings) write(tx *table.Tx) {
 	for _, key := range slices.SortedFunc(maps.Keys(r), func(a, b table.Key) int { return strings.Compare(a.PK, b.PK) }) {
-		tx.Update(key, table.Change{Add: map[string]any{"ratingSum": r[key].sum, "ratingCount": r[key].count,
-			"version": 1}}).If("attribute_exists(pk)")
+		account.NotErased(tx.Update(key, table.Change{Add: map[string]any{"ratingSum": r[key].sum,
+			"ratingCount": r[key].count, "version": 1}}))
 	}
 }

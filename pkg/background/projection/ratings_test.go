@@ -6,13 +6,13 @@ import (
 	"sync"
 	"testing"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/trip"
-	"svc/pkg/local/testkit"
 )
 
 // beginOrEnd changes the driver's record: a ride begins, or the one under way ends.

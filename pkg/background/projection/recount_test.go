@@ -8,8 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
+	"svc/pkg/base/codec"
 	"svc/pkg/base/money"
-	"svc/pkg/base/search"
+	"svc/pkg/base/plaintext"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/counter"
 	"svc/pkg/data/table"
@@ -98,9 +99,9 @@ func (w *world) recountRows() {
 	want, got := map[string]int{}, map[string]int{}
 	for _, c := range w.customers {
 		own := map[string]bool{}
-		digits := strings.Join(strings.FieldsFunc(deref(c.Phone), func(r rune) bool { return r < '0' || r > '9' }), "")
-		for _, text := range []string{c.Name, c.FirstName, c.LastName, c.Email, deref(c.Phone), digits} {
-			runes := []rune(strings.ReplaceAll(search.Fold(text), "#", "＃"))
+		digits := strings.Join(strings.FieldsFunc(codec.OrZero(c.Phone), func(r rune) bool { return r < '0' || r > '9' }), "")
+		for _, text := range []string{c.Name, c.FirstName, c.LastName, c.Email, codec.OrZero(c.Phone), digits} {
+			runes := []rune(strings.ReplaceAll(plaintext.Fold(text), "#", "＃"))
 			for i := range runes {
 				own[string(runes[i:min(len(runes), i+64)])] = true
 			}
@@ -143,11 +144,4 @@ func hasSuffixRow(word, suffix string) bool {
 		}
 	}
 	return false
-}
-
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }

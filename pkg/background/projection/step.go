@@ -168,11 +168,11 @@ func same(a, b Counted) bool {
 }
 
 func difference(was, next Counted) (counter.Changes, error) {
-	out, err := next.changes()
+	out, err := next.counterAdditions()
 	if err != nil {
 		return nil, err
 	}
-	old, err := was.changes()
+	old, err := was.counterAdditions()
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,8 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/shopspring/decimal"
 
+	"svc/internal/test/streamtest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/background/projection"
 	"svc/pkg/base/ids"
@@ -23,8 +25,6 @@ import (
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
-	"svc/pkg/local/streamtest"
-	"svc/pkg/local/testkit"
 )
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

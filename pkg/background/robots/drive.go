@@ -222,11 +222,16 @@ func (r *run) ride(ctx context.Context, t open) error {
 	return nil
 }
 
-// act does the next thing of the trip if it is time for it.
+// act takes the trip's next step if it is time for it: the robot drives to the rider and
+// arrives, or starts, or drives on to the destination. done reports whether the trip has a
+// new status.
 func (r *run) act(ctx context.Context, t open) (done bool, err error) {
 	by, s := trip.ByDriver(r.ID), r.store()
 	switch t.Status {
 	case trip.Assigned:
+		if from, err := s.Earliest(t.Trip); err != nil || r.now.Before(from) {
+			return false, err
+		}
 		if asks(t.Trip, cancel) {
 			return r.stop(ctx, t, t.AcceptedAt, refuses, "The driver does not come ("+cancel+").")
 		}
@@ -236,7 +241,7 @@ func (r *run) act(ctx context.Context, t open) (done bool, err error) {
 			pace /= 4
 		}
 		to := at(t.OriginLat, t.OriginLng)
-		if r.place.metres(to) > far {
+		if r.place.metres(to) > far { // it appears 800 metres west of the rider
 			r.place = point{to.lat, to.lng - 800/east(to.lat)}
 		}
 		if there, err := r.move(ctx, to, pace); err != nil || !there {

@@ -94,7 +94,7 @@ func (v *view) request(ctx context.Context, rider string, when time.Time) error 
 		return err
 	}
 	t.ID = id
-	if err := v.settings.Serves(ctx, v.tenant, nil, t.OriginLat, t.OriginLng); err != nil {
+	if err := v.settings.Serves(ctx, v.tenant, v.flags, settings.Origin{}, t.OriginLat, t.OriginLng); err != nil {
 		v.report(ctx, "order", id, err)
 		return nil
 	}

@@ -26,11 +26,10 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/panics"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/due"
 	"svc/pkg/data/table"
@@ -60,9 +59,9 @@ func (w Worker) Sweep(ctx context.Context) error {
 	return sandbox.Book(w.DB, w.Now).Sweep(ctx, w.carryOut)
 }
 
-// carryOut makes the step of a task. A step that goes on each minute has the same
-// row for the same minute. So a task that is carried out twice leads to one next
-// task.
+// carryOut does what a task asks for. A step of the robots also stores the task of the
+// next minute. The minute is in the key of that task, so a task that is carried out twice
+// leads to one next task.
 func (w Worker) carryOut(ctx context.Context, k due.Task) error {
 	t := w.DB.Tenant(k.Tenant)
 	if k.Kind == sandbox.Advance {
@@ -153,8 +152,10 @@ const (
 )
 
 // Step lets the robots of the tenant go on, as if the time ahead had passed, too.
-// runs is false for a tenant that has no robots, or has them no more.
+// runs is false for a tenant that has no robots, or has them no more. A panic is an
+// error.
 func (w Worker) Step(ctx context.Context, t table.Tenant, ahead time.Duration) (runs bool, err error) {
+	defer panics.Catch(&err)
 	v, runs, err := w.look(ctx, t)
 	if err != nil || !runs || w.Still || v.flags.Flag("disabled") {
 		return runs, err
@@ -165,7 +166,7 @@ func (w Worker) Step(ctx context.Context, t table.Tenant, ahead time.Duration) (
 	if err := v.accept(ctx, ahead); err != nil {
 		return true, err
 	}
-	group := errgroup.Group{}
+	group := panics.NewGroup()
 	group.SetLimit(atOnce)
 	for _, id := range v.roster.Drivers {
 		r, ok := v.drivers[id]
@@ -206,10 +207,10 @@ func (w Worker) look(ctx context.Context, t table.Tenant) (*view, bool, error) {
 	if tenant.Gone(v.flags) || !tenant.IsSandbox(v.flags) {
 		return v, false, nil
 	}
-	if v.roster, err = sandbox.FromItem(items[1]); err != nil || len(v.roster.Drivers) == 0 {
+	if v.roster, err = sandbox.Kind.FromItem(items[1]); err != nil || len(v.roster.Drivers) == 0 {
 		return v, false, err
 	}
-	if v.settings, err = settings.FromItem(items[2]); err != nil {
+	if v.settings, err = settings.Kind.FromItem(items[2]); err != nil {
 		return nil, false, err
 	}
 	if err := v.readTrips(ctx); err != nil {
@@ -267,7 +268,7 @@ func (v *view) readDrivers(ctx context.Context) error {
 // store returns the store of trips, as the endpoints use it.
 func (v *view) store() trip.Store {
 	return trip.Store{Tenant: v.tenant, WriteShards: int(v.flags.Int("writeShards")), Now: v.now,
-		Strict: tenant.Strict(v.flags),
+		Flags:  v.flags,
 		Commit: func(ctx context.Context, tx *table.Tx, _ any) error { return tx.Commit(ctx) }}
 }
 

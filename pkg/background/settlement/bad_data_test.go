@@ -11,14 +11,14 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"svc/internal/test/streamtest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/background/settlement"
 	"svc/pkg/data/stream"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/trip"
-	"svc/pkg/local/streamtest"
-	"svc/pkg/local/testkit"
 )
 
 // badTrips make the settlement of a trip fail by its data. mend corrects it.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/background/reconcile"
 	"svc/pkg/base/ids"
@@ -15,7 +16,6 @@ import (
 	"svc/pkg/data/table"
 	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/wallet"
-	"svc/pkg/local/testkit"
 )
 
 // busyWallet is the wallet of a large customer: a charge is posted to it again and again.

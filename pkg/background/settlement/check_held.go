@@ -51,7 +51,7 @@ func asked(ctx context.Context, t table.Tenant, driver string) (sum decimal.Deci
 			return sum, err
 		}
 		for _, it := range items {
-			w, err := wallet.WithdrawalFromItem(it)
+			w, err := wallet.WithdrawalKind.FromItem(it)
 			if err != nil {
 				return sum, err
 			}

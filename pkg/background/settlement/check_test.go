@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/background/reconcile"
 	"svc/pkg/background/settlement"
@@ -17,7 +18,6 @@ import (
 	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
-	"svc/pkg/local/testkit"
 )
 
 // checked returns the differences that a check finds; correct also corrects them.

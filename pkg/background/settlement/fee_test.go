@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/streamtest"
+	"svc/internal/test/testkit"
 	"svc/pkg/background/settlement"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/trip"
-	"svc/pkg/local/streamtest"
-	"svc/pkg/local/testkit"
 )
 
 // TestCancellationFees: the fee of a cancelled trip is posted once, however often the

@@ -13,6 +13,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/background/projection"
 	"svc/pkg/background/reconcile"
@@ -24,7 +25,6 @@ import (
 	"svc/pkg/domain/report"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
-	"svc/pkg/local/testkit"
 )
 
 // books are the operators of a fixture's money.
@@ -315,20 +315,18 @@ func text(n *json.Number) string {
 func TestCorrectionAfterACrash(t *testing.T) {
 	p := newFixture(t, testkit.Name(t, streamOff), 1)
 	b := p.books()
-	for n := range 6 {
-		for _, lost := range []bool{false, true} {
-			tr := p.ride(4*n + 3) // paid from the wallet
-			p.load(tr.Item(p.tenant, 1))
-			err := b.correct(p.crash.CrashAt(t.Context(), n, lost), tr.ID, "12.34")
-			if crashed := p.crash.Revive(); crashed != (err != nil) {
-				t.Fatalf("crashed %v, %v", crashed, err)
-			}
-			testkit.Must(t, b.correct(t.Context(), tr.ID, "12.34"))
-			it, err := p.tenant.Get(t.Context(), receipt.Key(p.tenant, tr.ID))
-			testkit.Must(t, err)
-			if r, err := receipt.FromItem(it); err != nil || r.Version != 2 || text(r.Total) != "12.34" {
-				t.Errorf("request %d, lost %v: %+v, %v", n, lost, r, err)
-			}
+	for at := range testkit.CrashPoints(t, 20) {
+		tr := p.ride(4*at.N + 3) // paid from the wallet
+		p.load(tr.Item(p.tenant, 1))
+		err := b.correct(p.crash.CrashAt(t.Context(), at.N, at.Lost), tr.ID, "12.34")
+		if crashed := at.Reached(p.crash.Revive()); crashed != (err != nil) {
+			t.Fatalf("crashed %v, %v", crashed, err)
+		}
+		testkit.Must(t, b.correct(t.Context(), tr.ID, "12.34"))
+		it, err := p.tenant.Get(t.Context(), receipt.Key(p.tenant, tr.ID))
+		testkit.Must(t, err)
+		if r, err := receipt.FromItem(it); err != nil || r.Version != 2 || text(r.Total) != "12.34" {
+			t.Errorf("%v: %+v, %v", at, r, err)
 		}
 	}
 	if found := b.checked(false); len(found) > 0 {

@@ -10,8 +10,11 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"svc/internal/test/apitest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/background/projection"
+	"svc/pkg/base/codec"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
@@ -23,8 +26,6 @@ import (
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
-	"svc/pkg/edge/api/apitest"
-	"svc/pkg/local/testkit"
 )
 
 // road is a rider and two drivers of a company, with one trip at a time. Failures
@@ -263,16 +264,9 @@ func (r *road) chain(tr trip.Trip, log []trip.LogEntry) {
 			r.t.Errorf("entry %d is by a driver who does not have the trip: %+v", i, e)
 		}
 	}
-	if last := log[len(log)-1]; last.To != tr.Status || of != deref(tr.DriverID) {
-		r.t.Errorf("the trip is %s of %q, its log ends with %+v of %q", tr.Status, deref(tr.DriverID), last, of)
+	if last := log[len(log)-1]; last.To != tr.Status || of != codec.OrZero(tr.DriverID) {
+		r.t.Errorf("the trip is %s of %q, its log ends with %+v of %q", tr.Status, codec.OrZero(tr.DriverID), last, of)
 	}
-}
-
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }
 
 // end settles the trip, passes its changes to the projection, as the stream does, and

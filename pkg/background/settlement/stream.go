@@ -28,6 +28,11 @@ const workers = 8
 // Handle settles a batch. The error is always nil; the response lists the
 // failures by sequence number.
 func (f Function) Handle(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
+	return stream.Answer(ctx, event, stream.Process(ctx, event, f.process), f.GiveUp), nil
+}
+
+// process settles a batch and returns the changes that failed.
+func (f Function) process(ctx context.Context, event events.DynamoDBEvent) []stream.Failure {
 	// One driver's trips run one after the other, because they share a wallet.
 	var groups [][]stream.Change
 	of := map[string]int{}
@@ -43,7 +48,7 @@ func (f Function) Handle(ctx context.Context, event events.DynamoDBEvent) (event
 		}
 		groups[i] = append(groups[i], c)
 	}
-	return stream.Answer(ctx, event, stream.Each(ctx, groups, workers, f.settle), f.GiveUp), nil
+	return stream.Each(ctx, groups, workers, f.settle)
 }
 
 // settle settles one driver's trips. It continues after a failure.

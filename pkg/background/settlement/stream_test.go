@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
+	"svc/internal/test/streamtest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/background/settlement"
 	"svc/pkg/base/ids"
@@ -24,8 +26,6 @@ import (
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
 	"svc/pkg/local/schema"
-	"svc/pkg/local/streamtest"
-	"svc/pkg/local/testkit"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -250,24 +250,20 @@ func TestFunctionSettlesOnceHoweverBadlyTheStreamComes(t *testing.T) {
 
 func TestSettleAfterACrashBetweenAnyTwoRequests(t *testing.T) {
 	p := newFixture(t, testkit.Name(t, streamOff), 1)
-	for n := range 3 {
-		for _, lost := range []bool{false, true} {
-			t.Run(fmt.Sprintf("request %d, lost %v", n, lost), func(t *testing.T) {
-				for i := range 4 {
-					tr := p.ride(10*n + i + 1)
-					p.load(tr.Item(p.tenant, 1))
-					_, err := receipt.Settle(p.crash.CrashAt(t.Context(), n, lost), p.tenant, tr, start)
-					if crashed := p.crash.Revive(); crashed != (n < 2) || crashed != (err != nil) {
-						t.Fatalf("crashed %v, %v", crashed, err)
-					}
-					done, err := receipt.Settle(t.Context(), p.tenant, tr, start)
-					if want := n == 0 || n == 1 && !lost; err != nil || done != want {
-						t.Fatalf("settled again: %v, %v; want %v", done, err, want)
-					}
-				}
-				p.audit()
-			})
+	for at := range testkit.CrashPoints(t, 2) {
+		for i := range 4 {
+			tr := p.ride(10*at.N + i + 1)
+			p.load(tr.Item(p.tenant, 1))
+			_, err := receipt.Settle(p.crash.CrashAt(t.Context(), at.N, at.Lost), p.tenant, tr, start)
+			if crashed := at.Reached(p.crash.Revive()); crashed != (at.N < 2) || crashed != (err != nil) {
+				t.Fatalf("%v: crashed %v, %v", at, crashed, err)
+			}
+			done, err := receipt.Settle(t.Context(), p.tenant, tr, start)
+			if want := at.N == 0 || at.N == 1 && !at.Lost; err != nil || done != want {
+				t.Fatalf("%v: settled again: %v, %v; want %v", at, done, err, want)
+			}
 		}
+		p.audit()
 	}
 }
 

@@ -11,9 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"svc/pkg/base/fault"
+	"svc/pkg/base/panics"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/receipt"
@@ -62,11 +61,18 @@ func (f Function) Sweep(ctx context.Context) error {
 		defer cancel()
 	}
 	errs := make([]error, len(tenants))
-	var group errgroup.Group
+	group := panics.NewGroup()
 	group.SetLimit(sweepTenants)
 	for i, n := range tenants {
 		group.Go(func() error {
-			swept, err := Sweep(ctx, f.DB.Tenant(n.ID), f.Now().Add(-sweepAge), f.Now)
+			var swept Swept
+			err := panics.Try(func() (err error) {
+				swept, err = Sweep(ctx, f.DB.Tenant(n.ID), f.Now().Add(-sweepAge), f.Now)
+				return err
+			})
+			if panics.Panicked(err) {
+				err = fmt.Errorf("%s: %w", n.ID, err)
+			}
 			if len(swept.Settled) > 0 {
 				slog.WarnContext(ctx, "the sweep settled trips that the stream lost", "tenant", n.ID, "examined", swept.Examined,
 					"settled", len(swept.Settled))
@@ -193,7 +199,14 @@ func sweep(ctx context.Context, t table.Tenant, items []table.Item, now func() t
 		if receipts[i].Found() {
 			continue
 		}
-		done, err := receipt.Resettle(ctx, t, tr, now())
+		done := false
+		err := panics.Try(func() (err error) {
+			done, err = receipt.Resettle(ctx, t, tr, now())
+			return err
+		})
+		if err != nil {
+			err = fmt.Errorf("%s of %s: %w", tr.ID, t.ID(), err)
+		}
 		if errs = append(errs, err); done {
 			out.Settled = append(out.Settled, tr.ID)
 		}

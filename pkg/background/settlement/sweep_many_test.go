@@ -9,12 +9,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/background/settlement"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/audit"
 	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/tenant"
-	"svc/pkg/local/testkit"
 )
 
 // TestSweepOfManyTenants: a sweep reads each tenant once and a bounded number of

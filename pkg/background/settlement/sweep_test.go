@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/background/settlement"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
@@ -14,7 +15,6 @@ import (
 	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/trip"
-	"svc/pkg/local/testkit"
 )
 
 // town returns a registered tenant with people and 30 completed trips, none of

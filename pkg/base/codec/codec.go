@@ -22,6 +22,14 @@ var (
 		json.WithUnmarshalers(json.UnmarshalFromFunc(readNumber)))
 )
 
+// OrZero returns the value of an optional member, or its type's zero value if there is none.
+func OrZero[T any](member *T) (value T) {
+	if member != nil {
+		value = *member
+	}
+	return value
+}
+
 // Marshal returns the JSON of v, as encoding/json writes it with SetEscapeHTML
 // switched off.
 func Marshal(v any) ([]byte, error) { return json.Marshal(v, writing) }
@@ -29,6 +37,16 @@ func Marshal(v any) ([]byte, error) { return json.Marshal(v, writing) }
 // Unmarshal decodes JSON as encoding/json does. A json.Number takes no number in
 // quotes.
 func Unmarshal(data []byte, v any) error { return json.Unmarshal(data, v, reading) }
+
+// Field returns which member's value does not fit into its Go type, as in a.b, "" if
+// the error is another one.
+func Field(err error) string {
+	var wrong *jsonv1.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		return wrong.Field
+	}
+	return ""
+}
 
 func writeNumber(enc *jsontext.Encoder, n stdjson.Number) error {
 	if n == "" {

@@ -18,9 +18,12 @@ type Config struct {
 	Table, Endpoint, BaseURL    string
 	KeyID, SealingKeyFile       string
 	MailFrom, FilesBucket       string
+	MailConfigurationSet        string
+	MailLimits                  MailLimits
 	LogLevel                    *slog.Level // nil if absent
 	TenantRate, ClientRate      int         // requests a second; 0 means no limit
 	EventStreams                int
+	KeyedCursors                bool
 	RefreshGrace                time.Duration
 	OriginSecrets               [][]byte // SHA-256 of each
 	SwitchedOff                 []string

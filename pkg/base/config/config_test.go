@@ -28,7 +28,7 @@ func TestEachVariable(t *testing.T) {
 	seen := map[string]string{}
 	for _, v := range slices.Concat(config.Variables, config.CommandVariables) {
 		value := "5"
-		for _, other := range []string{"https://a.example", "10s", "WARN", strings.Repeat("0f", 32)} {
+		for _, other := range []string{"https://a.example", "10s", "WARN", "true", "invitation=5", strings.Repeat("0f", 32)} {
 			if read(v.Name, value).Wrong != nil {
 				value = other
 			}
@@ -81,11 +81,23 @@ func TestWrongValues(t *testing.T) {
 		"BASE_URL": {"svc.example", "https://", "ftp://svc.example"}, "AWS_ENDPOINT_URL_DYNAMODB": {"127.0.0.1:8000"},
 		"AWS_ENDPOINT_URL": {"x"}, "AWS_ENDPOINT_URL_SQS": {"x"}, "SETTLEMENT_DEAD_LETTERS": {"settlement"},
 		"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": {"much", "0"}, "DISPATCH_QUEUE": {"dispatch"},
+		"KEYED_CURSORS": {"yes", "1", "TRUE"},
 	} {
 		for _, value := range values {
 			got := read(name, value).Wrong
 			if got == nil || !strings.HasPrefix(got.Error(), name+` is "`+value+`"; expected `) {
 				t.Errorf("%s=%s: %v", name, value, got)
+			}
+		}
+	}
+	for name, values := range map[string][]string{
+		"MAIL_LIMITS": {"invitation", "invitation=0", "letter=5", "invitation=-1", "forgot=many"},
+	} {
+		for _, value := range values {
+			c := read(name, value)
+			if c.Wrong == nil || !strings.HasPrefix(c.Wrong.Error(), name+` has "`+value+`"; expected `) ||
+				c.MailLimits.Of(config.MailInvitation) != config.MailDefaults[config.MailInvitation] {
+				t.Errorf("%s=%s: %v", name, value, c.Wrong)
 			}
 		}
 	}

@@ -25,21 +25,25 @@ type Variable struct {
 // Variables are all environment variables that the functions read.
 var Variables = slices.Concat([]Variable{
 	{"TABLE_NAME", "none", "the name of a table", "The table of the service.",
-		text(func(c *Config) *string { return &c.Table })},
+		anyText(func(c *Config) *string { return &c.Table })},
 	{"AWS_ENDPOINT_URL_DYNAMODB", "the region's own", "a URL", "The address of DynamoDB.",
 		address(func(c *Config) *string { return &c.Endpoint })},
 	{"BASE_URL", "the API's own address, from the first event", "a URL",
 		"The public address of the service, which is also the issuer of tokens.",
 		address(func(c *Config) *string { return &c.BaseURL })},
 	{"KEY_ID", "none", "the ARN or id of a KMS key", "The key that seals the signing keys.",
-		text(func(c *Config) *string { return &c.KeyID })},
+		anyText(func(c *Config) *string { return &c.KeyID })},
 	{"SEALING_KEY_FILE", "none", "a path", "Without KEY_ID: the file with the key that seals the signing keys.",
-		text(func(c *Config) *string { return &c.SealingKeyFile })},
+		anyText(func(c *Config) *string { return &c.SealingKeyFile })},
 	{"MAIL_FROM", "no mails", "a mail address from which SES may send",
-		"The sender of links for a forgotten password or a sign-up.",
-		text(func(c *Config) *string { return &c.MailFrom })},
+		"The sender of all mails.",
+		anyText(func(c *Config) *string { return &c.MailFrom })},
+	{"MAIL_LIMITS", mailDefaults(), "kind=number, separated by commas; a number is 1 to 1000000",
+		"Mails in an hour: invitations and mails about webhooks of one company, links to one network.", mailLimits},
+	{"MAIL_CONFIGURATION_SET", "none", "the name of a configuration set in SES",
+		"SES reports bounces and complaints by it.", anyText(func(c *Config) *string { return &c.MailConfigurationSet })},
 	{"FILES_BUCKET", "none", "the name of an S3 bucket", "The bucket for files, such as exports.",
-		text(func(c *Config) *string { return &c.FilesBucket })},
+		anyText(func(c *Config) *string { return &c.FilesBucket })},
 	{"LOG_LEVEL", "INFO; WARN for `svc dev`", "DEBUG, INFO, WARN or ERROR", "The least level of the lines in the log.",
 		level},
 	{"TENANT_RATE", "no limit", "0 (no limit) to 1000000", "Requests per second of one tenant that one process serves.",
@@ -50,6 +54,9 @@ var Variables = slices.Concat([]Variable{
 	{"EVENT_STREAMS", "0: a process counts its own", "0 to 1000000",
 		"Streams of events at once in all processes of EventsFunction; one company has at most half of them.",
 		rate(func(c *Config) *int { return &c.EventStreams })},
+	{"KEYED_CURSORS", "false", "true or false",
+		"A key authenticates the cursors of the event feed. A build without this variable does not read them.",
+		keyedCursors},
 	{"REFRESH_GRACE", "0s", "a duration of 0s or more, such as 10s; at most 30s are used",
 		"How long the previous refresh token may be used again.", grace},
 	{"ORIGIN_SECRET_SHA256", "none: every request is served",
@@ -60,7 +67,7 @@ var Variables = slices.Concat([]Variable{
 		words(func(c *Config) *[]string { return &c.SwitchedOff })},
 	{"LOST_RECORDS", "none: the stream delivers such records again", "the name of a bucket in S3",
 		"Where settlement and projection put records that no retry can process.",
-		text(func(c *Config) *string { return &c.LostRecords })},
+		anyText(func(c *Config) *string { return &c.LostRecords })},
 	{"WEBHOOK_QUEUE", "none: the process sends webhooks itself", "the URL of a queue in SQS",
 		"Where projection, the sender of webhooks and its sweep put what is to be sent.",
 		address(func(c *Config) *string { return &c.WebhookQueue })},
@@ -69,25 +76,25 @@ var Variables = slices.Concat([]Variable{
 		address(func(c *Config) *string { return &c.DispatchQueue })},
 	{"AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "unknown", "a number of megabytes", "Set by Lambda.", memory},
 	{"AWS_LAMBDA_RUNTIME_API", "none", "a host and port", "Set by Lambda.",
-		text(func(c *Config) *string { return &c.RuntimeAPI })},
+		anyText(func(c *Config) *string { return &c.RuntimeAPI })},
 	{"AWS_REGION", "AWS_DEFAULT_REGION", "a region of AWS", "The region. Set by Lambda.",
-		text(func(c *Config) *string { return &c.AWS.Region })},
+		anyText(func(c *Config) *string { return &c.AWS.Region })},
 	{"AWS_DEFAULT_REGION", "none", "a region of AWS", "The region without AWS_REGION.",
-		text(func(c *Config) *string { return &c.AWS.DefaultRegion })},
+		anyText(func(c *Config) *string { return &c.AWS.DefaultRegion })},
 	{"AWS_ACCESS_KEY_ID", "none", "the id of an access key", "The credentials. Set by Lambda.",
-		text(func(c *Config) *string { return &c.AWS.AccessKey })},
+		anyText(func(c *Config) *string { return &c.AWS.AccessKey })},
 	{"AWS_SECRET_ACCESS_KEY", "none", "the secret of the access key", "The credentials. Set by Lambda.",
-		text(func(c *Config) *string { return &c.AWS.SecretKey })},
+		anyText(func(c *Config) *string { return &c.AWS.SecretKey })},
 	{"AWS_SESSION_TOKEN", "none", "a session token", "The credentials. Set by Lambda.",
-		text(func(c *Config) *string { return &c.AWS.SessionToken })},
+		anyText(func(c *Config) *string { return &c.AWS.SessionToken })},
 	{"AWS_ENDPOINT_URL", "the region's own", "a URL", "The address of every service of AWS without a variable of its own.",
 		address(func(c *Config) *string { return &c.AWS.Endpoint })},
 	{"GOGC", "1000", "as in Go's package runtime", "When garbage is collected.",
-		text(func(c *Config) *string { return &c.Collector })},
+		anyText(func(c *Config) *string { return &c.Collector })},
 	{"GOMEMLIMIT", "three quarters of the function's memory", "as in Go's package runtime", "The limit of Go's memory.",
-		text(func(c *Config) *string { return &c.MemoryLimit })},
+		anyText(func(c *Config) *string { return &c.MemoryLimit })},
 	{"GOMAXPROCS", "1 in a function of at most 1,769 MB", "as in Go's package runtime",
-		"How many threads run Go code at a time.", text(func(c *Config) *string { return &c.ProcessLimit })},
+		"How many threads run Go code at a time.", anyText(func(c *Config) *string { return &c.ProcessLimit })},
 }, endpoints("CODEDEPLOY", "KMS", "LAMBDA", "S3", "SESV2", "SQS"), versions("OAuth", "Trips", "Fleet", "Settings",
 	"Reports", "Delivery", "Feedback", "Me", "Docs", "MCP", "Events"))
 
@@ -104,13 +111,13 @@ var CommandVariables = []Variable{
 	{"PROJECTION_DEAD_LETTERS", "none", "the URL of a queue in SQS", "The dead letters of projection.",
 		deadLetters("projection")},
 	{"AWS_PROFILE", "the default one", "a profile of the AWS SDK", "Names the target of a change. The SDK reads it too.",
-		text(func(c *Config) *string { return &c.Profile })},
+		anyText(func(c *Config) *string { return &c.Profile })},
 	{"SVC_ENGINE", "dynoxide, else DynamoDB Local", "dynoxide or dynamodb-local", "The engine on this machine.",
-		text(func(c *Config) *string { return &c.Engine })},
+		anyText(func(c *Config) *string { return &c.Engine })},
 	{"SVC_ENGINE_PATH", "beside `svc`, else in `bin`", "a path", "The program of the engine.",
-		text(func(c *Config) *string { return &c.EnginePath })},
+		anyText(func(c *Config) *string { return &c.EnginePath })},
 	{"CHROME", "an installed one", "a path", "The browser of the tests.",
-		text(func(c *Config) *string { return &c.Browser })},
+		anyText(func(c *Config) *string { return &c.Browser })},
 	{"NO_COLOR", "colors on a terminal", "any text", "`svc dev` prints requests without colors.",
 		func(c *Config, _ string) error {
 			c.NoColor = true
@@ -143,7 +150,8 @@ func versions(groups ...string) (out []Variable) {
 	return out
 }
 
-func text(of func(c *Config) *string) func(*Config, string) error {
+// anyText reads a variable that may be any text.
+func anyText(of func(c *Config) *string) func(*Config, string) error {
 	return func(c *Config, text string) error {
 		*of(c) = text
 		return nil
@@ -197,6 +205,13 @@ func rate(of func(c *Config) *int) func(*Config, string) error {
 		*of(c), err = number(text, 0, 1_000_000)
 		return err
 	}
+}
+
+func keyedCursors(c *Config, text string) error {
+	if c.KeyedCursors = text == "true"; text != "true" && text != "false" {
+		return fmt.Errorf("is %q", text)
+	}
+	return nil
 }
 
 func port(c *Config, text string) error {

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"svc/pkg/base/search"
+	"svc/pkg/base/plaintext"
 )
 
 // Longest is the maximum length of an address in bytes (RFC 5321 section
@@ -18,7 +18,7 @@ const Longest = 254
 // case folded, in normal form C. It accepts any text, also an invalid address.
 // To fold the form again changes nothing.
 func Fold(address string) string {
-	return strings.TrimSpace(search.Caseless(norm.NFC, strings.TrimSpace(address)))
+	return strings.TrimSpace(plaintext.Caseless(norm.NFC, strings.TrimSpace(address)))
 }
 
 // Valid reports whether the text has the form of a mail address: at most
@@ -32,4 +32,26 @@ func Valid(address string) bool {
 		!strings.ContainsFunc(address, func(r rune) bool {
 			return unicode.IsSpace(r) || !unicode.IsPrint(r) || r == unicode.ReplacementChar
 		})
+}
+
+// Fault returns what is wrong with an address that somebody types, "" for nothing. It
+// refuses more than Valid, which older addresses must pass: an address with what stood
+// around it, and several addresses.
+func Fault(address string) string {
+	address = strings.TrimSpace(address)
+	lower := strings.ToLower(address)
+	_, host, _ := strings.Cut(address, "@")
+	switch {
+	case strings.Count(address, "@") > 1:
+		return "expected one mail address; this looks like several"
+	case strings.HasPrefix(lower, "mailto:"):
+		return "expected a mail address without mailto:"
+	case strings.ContainsAny(address, "<>"):
+		return "expected a mail address alone, without < and >"
+	case !Valid(Fold(address)) || strings.ContainsAny(address, `,;:()[]\"`) || strings.ContainsFunc(host, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-._·。", r)
+	}):
+		return "expected a mail address, as in ann@example.com"
+	}
+	return ""
 }

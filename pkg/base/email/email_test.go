@@ -32,3 +32,21 @@ func TestValid(t *testing.T) {
 		}
 	}
 }
+
+// TestFault: an address with what stood around it is refused with the reason, and one that
+// is an address is not.
+func TestFault(t *testing.T) {
+	for address, want := range map[string]string{
+		"mailto:a@metro.example": "mailto", "MAILTO:a@metro.example": "mailto", "a@metro.example>": "<",
+		"<a@metro.example>": "<", "Ann <a@metro.example>": "<", "a@metro.example, b@metro.example": "several",
+		"a@metro.example;": "expected", "a@metro.example,": "expected", "a@metro.example?subject=x": "expected",
+		"(a@metro.example)": "expected", `"a@metro.example"`: "expected", "a": "expected", "tel:a@metro.example": "expected",
+		"rider1@metro.example": "", " rider1@metro.example ": "", "a+b#c_d@metro-x.example": "", "ü@öz.example": "",
+		"o'neil@x.y": "",
+	} {
+		got := Fault(address)
+		if want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("%q: %q, want %q", address, got, want)
+		}
+	}
+}

@@ -48,7 +48,14 @@ const (
 
 // New returns a new identifier of the kind. Its time part comes from now.
 func New(kind string, now time.Time) string {
-	return kind + "_" + ulid.MustNew(ulid.Timestamp(now), rand.Reader).String()
+	return kind + "_" + ulid.MustNew(timePart(now), rand.Reader).String()
+}
+
+// timePart returns the milliseconds since 1970 that an identifier can hold: a time
+// before 1970 counts as 1970, and one after the year 10889 as its last moment. People
+// type times, so no time may make New or Derived fail.
+func timePart(at time.Time) uint64 {
+	return uint64(min(max(at.UnixMilli(), 0), int64(ulid.MaxTime())))
 }
 
 // Derived returns an identifier in the form of New, with the time at. A hash of
@@ -56,7 +63,7 @@ func New(kind string, now time.Time) string {
 // same identifier.
 func Derived(kind string, at time.Time, text string) string {
 	sum := sha256.Sum256([]byte(text))
-	return kind + "_" + ulid.MustNew(ulid.Timestamp(at), bytes.NewReader(sum[:])).String()
+	return kind + "_" + ulid.MustNew(timePart(at), bytes.NewReader(sum[:])).String()
 }
 
 // Valid reports whether id is an identifier of the kind, in the form that New

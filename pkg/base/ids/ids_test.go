@@ -66,3 +66,19 @@ func TestPick(t *testing.T) {
 		t.Error("a pick depends on more than its text")
 	}
 }
+
+// TestAnyTimeMakesAnIdentifier: people type times, and no time may end the process.
+func TestAnyTimeMakesAnIdentifier(t *testing.T) {
+	last := ids.New(ids.Trip, time.Unix(0, 0))[:14]
+	for _, year := range []int{-200_000_000, -1, 0, 1, 1753, 1899, 1969, 1970, 2026, 9999, 10889, 10890, 200_000_000} {
+		at := time.Date(year, 12, 30, 8, 0, 0, 0, time.UTC)
+		id := ids.New(ids.Trip, at)
+		if !ids.Valid(ids.Trip, id) || id[:14] < last {
+			t.Errorf("year %d: %s after %s", year, id, last)
+		}
+		last = id[:14]
+		if one := ids.Derived(ids.Log, at, "x"); !ids.Valid(ids.Log, one) || one != ids.Derived(ids.Log, at, "x") {
+			t.Errorf("year %d: %s", year, one)
+		}
+	}
+}

@@ -42,7 +42,7 @@ func IsCurrency(text string) bool {
 }
 
 // Decimals returns the number of decimals of a currency (ISO 4217). It is 2 for
-// a currency that is no longer in use.
+// a currency that is no longer in use: its tenants keep it, because amounts exist.
 func Decimals(code string) int32 {
 	if c, known := currencies()[code]; known {
 		return c.decimals

@@ -8,14 +8,15 @@ import (
 	"unicode/utf8"
 
 	"svc/pkg/base/plaintext"
-	"svc/pkg/base/search"
 )
 
 // form matches a folded number without tel:, (0) and extension.
 var form = regexp.MustCompile(`^\+?[0-9(][0-9 ().\-/]*$`)
 
-// extension matches the extension at the end of a folded number.
-var extension = regexp.MustCompile(`(;ext=|ext\.?|x|#) ?[0-9]+$`)
+// extension matches the extension at the end of a folded number, in several languages,
+// or behind the pauses that a telephone makes.
+var extension = regexp.MustCompile(`(?:,{2,}|[ ,;.\-]*(?:;ext=|e?xt(?:ensi?on?)?n?|x|#|int(?:erno|ern)?|anexo|доб|` +
+	`dw|durchwahl|klappe|nst|poste|toestel|tst|ramal|wew|mellek))[ .:\-]*([0-9]+)$`)
 
 // Digits returns the digits of a text that consists of digits of any script and of
 // what stands between and around those of a phone number: separators, invisible
@@ -34,7 +35,7 @@ func Digits(text string) (digits string, ok bool) {
 
 // bare returns a folded text without tel:, (0) and extension.
 func bare(text string) string {
-	folded := strings.NewReplacer("(0)", "", "tel:", "").Replace(search.Fold(strings.TrimSpace(text)))
+	folded := strings.NewReplacer("(0)", "", "tel:", "").Replace(plaintext.Fold(strings.TrimSpace(text)))
 	return strings.TrimSpace(extension.ReplaceAllString(folded, ""))
 }
 
@@ -44,6 +45,69 @@ func Is(text string) bool {
 	digits, ok := Digits(text)
 	return ok && len(digits) >= 3 && len(digits) <= 20 && utf8.RuneCountInString(text) <= 40 &&
 		form.MatchString(bare(text)) && !plaintext.HasControls(text, false)
+}
+
+// Extension returns the extension of a typed number, as RFC 3966 writes it (";ext=12"),
+// "" if there is none.
+func Extension(typed string) string {
+	found := extension.FindStringSubmatch(plaintext.Fold(strings.TrimSpace(typed)))
+	if found == nil {
+		return ""
+	}
+	return ";ext=" + found[1]
+}
+
+// WithoutExtension returns a number as it can be read, without its extension.
+func WithoutExtension(typed string) string {
+	if Extension(typed) == "" {
+		return typed
+	}
+	return bare(typed)
+}
+
+// fewest is how many digits a number has at least that is no area code or country code.
+const fewest = 7
+
+// most is how many digits a number has at most (E.164), without what is dialled before it.
+const most = 15
+
+// dialled is dialled before the country code.
+var dialled = regexp.MustCompile(`^(00|011)`)
+
+// between matches what stands between two numbers, and not within one, or a blank.
+var between = regexp.MustCompile(`[/,;|&\n\s]+|\p{L}{2,}`)
+
+// Several reports whether a text has more than one number: two with enough digits, two
+// with a country code, or more digits than a number has. After a slash, the last digits
+// of another number may follow the whole of the first.
+func Several(typed string) bool {
+	text := bare(typed)
+	whole, signs := 0, strings.Count(text, "+")
+	for _, group := range between.Split(text, -1) {
+		if count(group) >= fewest {
+			whole++
+		}
+	}
+	first, rest, slash := strings.Cut(text, "/")
+	if begun := fewest; slash && count(rest) > 0 {
+		if strings.HasPrefix(first, "+") || dialled.MatchString(first) {
+			begun += 4 // of the country
+		}
+		slash = count(first) >= begun && count(first) > 0
+	} else {
+		slash = false
+	}
+	digits, _ := Digits(typed)
+	return whole > 1 || signs > 1 || slash || len(dialled.ReplaceAllString(digits, "")) > most
+}
+
+func count(text string) (digits int) {
+	for _, r := range text {
+		if r >= '0' && r <= '9' {
+			digits++
+		}
+	}
+	return digits
 }
 
 // International returns the digits of a number that is typed with + and a country

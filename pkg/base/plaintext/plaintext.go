@@ -1,5 +1,6 @@
-// Package plaintext checks texts that a person writes: names, addresses and
-// notes. It also finds the invisible characters of a text.
+// Package plaintext checks and compares texts that a person writes: names, addresses
+// and notes. It finds their invisible characters, folds them for a search in any script,
+// and detects names that look like the platform's own. It knows no resource and no table.
 package plaintext
 
 import (

@@ -86,20 +86,35 @@ func cellOf(value []byte) []byte {
 // formula matches what a spreadsheet program computes when it opens the file: a
 // text with a sign at its beginning, also a wide one and after blanks. A program
 // that expects another separator begins a new cell after a semicolon, a tab or a
-// line break within the text.
-var formula = regexp.MustCompile(`(^\s*|[;\t\r\n]\s*)([=+\-@＝＋－＠])`)
+// line break within the text. Apostrophes before the sign belong to it, so that what
+// guarded adds can be told from what was there.
+var formula = regexp.MustCompile(`(^\s*|[;\t\r\n]\s*)('*[=+\-@＝＋－＠])`)
+
+// guard matches what guarded makes of a formula.
+var guard = regexp.MustCompile(`(^\s*|[;\t\r\n]\s*)'('*[=+\-@＝＋－＠])`)
 
 // harmless matches a phone number and a number. A program may show it in another
 // form, but computes nothing.
 var harmless = regexp.MustCompile(`^\+[0-9 ]+$|^-?[0-9]+(\.[0-9]+)?$`)
 
+const signs = "=+-@＝＋－＠"
+
 // guarded returns the text with an apostrophe before each sign that may begin a
 // formula.
 func guarded(text string) string {
-	if !strings.ContainsAny(text, "=+-@＝＋－＠") || harmless.MatchString(text) {
+	if !strings.ContainsAny(text, signs) || harmless.MatchString(text) {
 		return text
 	}
 	return formula.ReplaceAllString(text, "$1'$2")
+}
+
+// Unguarded returns the text of a cell that this package has written, or a spreadsheet
+// program: without one apostrophe before each sign.
+func Unguarded(cell string) string {
+	if !strings.Contains(cell, "'") || !strings.ContainsAny(cell, signs) {
+		return cell
+	}
+	return guard.ReplaceAllString(cell, "$1$2")
 }
 
 // line writes the cells as a line (RFC 4180 section 2, RFC 8259).

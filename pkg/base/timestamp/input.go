@@ -159,3 +159,27 @@ func beginning(day time.Time, zone *time.Location) time.Time {
 	}
 	return t.UTC()
 }
+
+// In returns an input without an offset as a time in the zone. Where the clock was put
+// back, the zone has such a time twice: In returns the first of them that is not before
+// another time. Where the clock was put forward, the zone does not have it: In counts on
+// from the time before the change.
+func (in Input) In(zone *time.Location, not time.Time) time.Time {
+	local := in.at
+	before, after := local.Add(-26*time.Hour), local.Add(26*time.Hour)
+	_, early := before.In(zone).Zone()
+	_, late := after.In(zone).Zone()
+	first := local.Add(-time.Duration(early) * time.Second)
+	second := local.Add(-time.Duration(late) * time.Second)
+	shows := func(t time.Time) bool {
+		_, offset := t.In(zone).Zone()
+		return t.Add(time.Duration(offset) * time.Second).Equal(local)
+	}
+	switch {
+	case !shows(first) && shows(second):
+		return second.UTC()
+	case shows(second) && first.Before(not) && second.After(first):
+		return second.UTC()
+	}
+	return first.UTC()
+}

@@ -32,7 +32,7 @@ type Entry struct {
 	After   json.RawMessage `json:"after"`   // null for a removal
 }
 
-var _ = table.Kind{Type: "audit", Personal: "values before and after a change",
+var _ = table.Kind[any]{Type: "audit", Personal: "values before and after a change",
 	Erasure: "removes the values; who, what and when stay"}
 
 // Append adds an entry to the tenant's log in the caller's transaction. It

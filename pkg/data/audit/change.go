@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,12 @@ type Change[T any] struct {
 	By            By
 	What, Subject string // of the log entry
 
-	Key      table.Key
+	Key table.Key
+	// Kind says how the value is stored. In is what its Row needs; "" means the shard of
+	// the item that was read.
+	Kind *table.Kind[T]
+	In   string
+	// FromItem and Item are what happens in place of Kind's functions; both may be nil.
 	FromItem func(table.Item) (T, error)             // gets an Item that is not Found if none is stored
 	Item     func(read table.Item, now T) table.Item // the form to store; Run sets its Version if an item was read
 	Edit     func(*T) error
@@ -60,11 +66,11 @@ func (c Change[T]) Run(ctx context.Context) (T, error) {
 		if err != nil {
 			return err
 		}
-		was, err := c.FromItem(it)
+		was, err := c.Value(it)
 		if err != nil {
 			return err
 		}
-		if now, err = c.FromItem(it); err != nil { // decode twice: the two values must share no memory
+		if now, err = c.Value(it); err != nil { // decode twice: the two values must share no memory
 			return err
 		}
 		if c.Require != nil {
@@ -83,6 +89,22 @@ func (c Change[T]) Run(ctx context.Context) (T, error) {
 	return now, nil
 }
 
+// Value returns the value of an item.
+func (c Change[T]) Value(it table.Item) (T, error) {
+	if c.FromItem != nil {
+		return c.FromItem(it)
+	}
+	return c.Kind.FromItem(it)
+}
+
+// next returns the form to store.
+func (c Change[T]) next(read table.Item, now T) table.Item {
+	if c.Item != nil {
+		return c.Item(read, now)
+	}
+	return c.Kind.Item(c.Tenant, cmp.Or(c.In, read.Shard()), now)
+}
+
 func (c Change[T]) edit(was T, now *T) error {
 	if err := c.Edit(now); err != nil || c.Check == nil {
 		return err
@@ -91,7 +113,7 @@ func (c Change[T]) edit(was T, now *T) error {
 }
 
 func (c Change[T]) write(ctx context.Context, read table.Item, was, now T) error {
-	next := c.Item(read, now)
+	next := c.next(read, now)
 	if next.Key != c.Key {
 		return fmt.Errorf("the item to store has another key than the item that was read")
 	}
@@ -118,7 +140,7 @@ func (c Change[T]) add(ctx context.Context, tx *table.Tx, read, next table.Item,
 			return err
 		}
 	}
-	before, after := c.shown(was, now)
+	before, after := c.loggedValues(was, now)
 	Append(tx, c.Tenant, c.By, c.What, c.Subject, before, after)
 	return nil
 }
@@ -126,21 +148,22 @@ func (c Change[T]) add(ctx context.Context, tx *table.Tx, read, next table.Item,
 // Join adds the change of an item that was read to the caller's transaction. It adds
 // nothing, and returns false, if the value is equal after Edit and Check.
 func (c Change[T]) Join(ctx context.Context, tx *table.Tx, read table.Item) (changed bool, err error) {
-	was, err := c.FromItem(read)
+	was, err := c.Value(read)
 	if err != nil {
 		return false, err
 	}
-	now, err := c.FromItem(read) // decoded twice: the two values must share no memory
+	now, err := c.Value(read) // decoded twice: the two values must share no memory
 	if err == nil {
 		err = c.edit(was, &now)
 	}
 	if err != nil || reflect.DeepEqual(was, now) {
 		return false, err
 	}
-	return true, c.add(ctx, tx, read, c.Item(read, now), was, now)
+	return true, c.add(ctx, tx, read, c.next(read, now), was, now)
 }
 
-func (c Change[T]) shown(was, now T) (before, after any) {
+// loggedValues returns what the log entry shows of the value before and after the change.
+func (c Change[T]) loggedValues(was, now T) (before, after any) {
 	switch {
 	case c.Differing != nil:
 		return c.Differing(was, now)

@@ -6,8 +6,8 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/data/counter"
-	"svc/pkg/local/testkit"
 )
 
 func TestChangesThatCancelOutWriteNothing(t *testing.T) {

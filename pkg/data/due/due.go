@@ -16,15 +16,15 @@ package due
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strconv"
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"svc/pkg/base/ids"
+	"svc/pkg/base/panics"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 )
@@ -56,6 +56,11 @@ const (
 	first = 24 * time.Hour
 )
 
+const (
+	mostTries = 10
+	deadLife  = 30 * 24 * time.Hour
+)
+
 // retries are the pauses after failed attempts. The last one repeats.
 var retries = []time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute, time.Hour}
 
@@ -70,7 +75,7 @@ func (b Book) partition(at time.Time, shard int) string {
 	return b.handle().Partition("DUE", b.Name, at.UTC().Format(hour), strconv.Itoa(shard))
 }
 
-var _ = table.Kind{Type: "due", Personal: "nothing", Once: "written once, then carried out and deleted"}
+var _ = table.Kind[any]{Type: "due", Personal: "nothing", Once: "written once, then carried out and deleted"}
 
 // Add adds the task to the transaction. A task that is due already counts as due
 // now, so that the next sweep reads it.
@@ -89,11 +94,17 @@ func (b Book) Remove(tx *table.Tx, k Task) {
 	tx.Covers(b.handle().Handle).Delete(b.key(k))
 }
 
+// ErrWaits is what a handler returns for a task that is under way elsewhere, or has to
+// wait for others. The task is due again in a minute, and that is no failure.
+var ErrWaits = errors.New("the task waits")
+
 // Sweep carries out the tasks that are due. It deletes the row of a task after its
 // handler has returned nil. The task of a handler that failed is due again after a
-// pause. Sweep stops when the deadline of ctx is near, and the next one goes on
-// there. Two sweeps at a time do no harm. After a long stop, one sweep carries out
-// everything that was due meanwhile.
+// pause. One that panics, or fails because of an item's data, is given up after
+// mostTries: its row goes to the partition DUE#<book>#DEAD for deadLife.
+// Sweep stops when the deadline of ctx is near, and the next one goes on there. Two
+// sweeps at a time do no harm. After a long stop, one sweep carries out everything that
+// was due meanwhile.
 func (b Book) Sweep(ctx context.Context, do func(context.Context, Task) error) error {
 	state, err := b.handle().Get(ctx, b.stateKey())
 	if err != nil {
@@ -107,7 +118,7 @@ func (b Book) Sweep(ctx context.Context, do func(context.Context, Task) error) e
 	// A row's key is its time and a "#" with more text. "$" sorts after "#", so the rows of
 	// now are included.
 	q := table.Query{From: timestamp.Format(from), To: timestamp.Format(now) + "$", Limit: perPage, Consistent: true}
-	group, each := errgroup.WithContext(ctx)
+	group, each := panics.WithContext(ctx)
 	group.SetLimit(atOnce)
 	for at := from.Truncate(time.Hour); !at.After(now); at = at.Add(time.Hour) {
 		for shard := range shards {
@@ -120,9 +131,15 @@ func (b Book) Sweep(ctx context.Context, do func(context.Context, Task) error) e
 	return b.remember(ctx, state, now)
 }
 
+// Begin says that nothing was due before now, which holds in a table that was just
+// created. So the first sweep need not look back.
+func (b Book) Begin(ctx context.Context) error {
+	return b.remember(ctx, table.Item{Key: b.stateKey()}, b.Now())
+}
+
 func (b Book) stateKey() table.Key { return b.handle().Key("DUE", b.Name, "SWEPT") }
 
-var _ = table.Kind{Type: "swept", Personal: "nothing"}
+var _ = table.Kind[any]{Type: "swept", Personal: "nothing"}
 
 // remember stores that everything up to now is swept. If another sweep has stored
 // its own progress, that stays.
@@ -148,7 +165,7 @@ func (b Book) sweep(ctx context.Context, partition string, q table.Query, do fun
 		if err != nil {
 			return err
 		}
-		var group errgroup.Group
+		group := panics.NewGroup()
 		group.SetLimit(atOnce)
 		for _, it := range items {
 			k, ok := taskOf(it)
@@ -165,44 +182,59 @@ func (b Book) sweep(ctx context.Context, partition string, q table.Query, do fun
 	return nil
 }
 
+// GiveUp keeps a task as dead that its handler would panic with again.
+func (b Book) GiveUp(ctx context.Context, k Task) error {
+	tx := b.handle().Write()
+	b.giveUp(ctx, tx, k)
+	return tx.Commit(ctx)
+}
+
+func (b Book) giveUp(ctx context.Context, tx *table.Tx, k Task) {
+	slog.ErrorContext(ctx, "a due task was given up", "book", b.Name, "tenant", k.Tenant, "kind", k.Kind, "id", k.ID)
+	it := table.Item{Key: b.key(k), Type: "due", Attrs: map[string]any{"attempts": k.Attempts},
+		Expires: b.Now().Add(deadLife)}
+	it.PK = b.graveyard()
+	tx.Put(it)
+}
+
 func taskOf(it table.Item) (k Task, ok bool) {
 	part := strings.SplitN(it.SK, "#", 4)
 	if len(part) < 4 {
 		return k, false
 	}
 	at, err := timestamp.Parse(part[0])
-	return Task{Tenant: part[1], Kind: part[2], ID: part[3], At: at, Attempts: int(it.Int("attempts"))}, err == nil
+	return Task{Tenant: part[1], Kind: part[2], ID: part[3], At: at, Attempts: max(0, int(it.Int("attempts")))},
+		err == nil
 }
 
 // carryOut runs the task. Then it deletes the row or, after a failure, replaces it
 // by one that is due later, in one transaction. If the row was written anew
 // meanwhile, for example by the handler itself, it stays.
 func (b Book) carryOut(ctx context.Context, it table.Item, k Task, do func(context.Context, Task) error) error {
-	failed := guarded(ctx, k, do)
+	failed := panics.Try(func() error { return do(ctx, k) })
 	if ctx.Err() != nil {
 		return ctx.Err() // the row stays
 	}
 	tx := b.handle().Write()
 	tx.Delete(it.Key).If("written = ?", it.Text("written"))
-	if failed != nil {
+	switch {
+	case errors.Is(failed, ErrWaits):
+		k.At = b.Now().Add(retries[0])
+		b.Add(tx, k)
+	case failed != nil:
 		slog.ErrorContext(ctx, "a due task failed", "book", b.Name, "tenant", k.Tenant, "kind", k.Kind, "id", k.ID,
 			"attempts", k.Attempts+1, "error", failed)
 		pause := retries[min(k.Attempts, len(retries)-1)]
 		k.At, k.Attempts = b.Now().Add(pause), k.Attempts+1
-		b.Add(tx, k)
+		if k.Attempts < mostTries || !panics.Panicked(failed) && !errors.Is(failed, table.ErrData) {
+			b.Add(tx, k)
+		} else {
+			b.giveUp(ctx, tx, k)
+		}
 	}
 	err := tx.Commit(ctx)
 	if table.Overtaken(err) {
 		return nil // another sweep has the row, or the next one
 	}
 	return err
-}
-
-func guarded(ctx context.Context, k Task, do func(context.Context, Task) error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	return do(ctx, k)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -11,9 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/data/due"
 	"svc/pkg/data/table"
-	"svc/pkg/local/testkit"
 )
 
 // desk is a book with a clock of its own, and what was carried out.
@@ -79,6 +80,24 @@ func TestSweep(t *testing.T) {
 	d.Remove(tx, removed)
 	testkit.Must(t, tx.Commit(t.Context()))
 	d.sweep(t, time.Hour)
+}
+
+// The first sweep of a book that was begun does not look back, and misses nothing.
+func TestBegin(t *testing.T) {
+	d := newDesk(testkit.Table(t), "dispatch")
+	testkit.Must(t, d.Begin(t.Context()))
+	testkit.Must(t, d.Begin(t.Context())) // another start at the same time
+	d.add(t, due.Task{Tenant: "t1", Kind: "wave", ID: "trp_1", At: d.clock.Add(-time.Hour)})
+	d.add(t, due.Task{Tenant: "t1", Kind: "wave", ID: "trp_2", At: d.clock.Add(time.Minute)})
+	ctx, meter := table.Metered(t.Context())
+	testkit.Must(t, d.Sweep(ctx, d.do))
+	if diff := cmp.Diff([]string{"t1 wave trp_1 0"}, d.did); diff != "" {
+		t.Error(diff)
+	}
+	if n := meter.Usage().Requests; n > 12 { // four for each of two hours, what is swept, and the task
+		t.Errorf("the sweep made %d requests, want a few", n)
+	}
+	d.sweep(t, time.Minute, "t1 wave trp_2 0")
 }
 
 // A task that fails is carried out again, later and later, and does not stop the
@@ -147,4 +166,59 @@ func TestSweepsAtOnce(t *testing.T) {
 	if got := len(slices.Compact(d.did)); got != 40 {
 		t.Errorf("%d of 40 tasks were carried out", got)
 	}
+}
+
+// TestPanicIsGivenUp: a task that panics, and one whose item's data is wrong, are tried
+// ten times and then kept as dead. One whose handler fails otherwise is tried on.
+func TestPanicIsGivenUp(t *testing.T) {
+	d := newDesk(testkit.Table(t), "dispatch")
+	tries := map[string]int{}
+	for _, id := range []string{"panics", "data", "fails"} {
+		d.add(t, due.Task{Tenant: "t", Kind: "k", ID: id, At: d.clock})
+	}
+	d.fail = func(k due.Task) error {
+		switch tries[k.ID]++; k.ID {
+		case "panics":
+			panic("no")
+		case "data":
+			return fmt.Errorf("trip: %w", table.ErrData)
+		}
+		return errors.New("no")
+	}
+	for range 15 {
+		d.clock = d.clock.Add(2 * time.Hour)
+		testkit.Must(t, d.Sweep(t.Context(), d.do))
+	}
+	if want := map[string]int{"panics": 10, "data": 10, "fails": 15}; !maps.Equal(tries, want) {
+		t.Errorf("tried %v, want %v", tries, want)
+	}
+	p := d.DB.Platform("DUE")
+	page, err := p.Query(t.Context(), p.Partition("DUE", "dispatch", "DEAD"), table.Query{Limit: 10})
+	testkit.Must(t, err)
+	if len(page.Items) != 2 || page.Items[0].Expires.Before(d.clock.AddDate(0, 0, 10)) {
+		t.Errorf("dead: %+v", page.Items)
+	}
+	d.revivesAndDrops(t)
+}
+
+// revivesAndDrops: of the dead tasks, one is tried again from the beginning, and the
+// other is dropped, each once.
+func (d *desk) revivesAndDrops(t *testing.T) {
+	t.Helper()
+	dead, err := d.Dead(t.Context(), 10)
+	if err != nil || len(dead) != 2 || dead[0].Attempts != 10 || dead[0].Tenant != "t" || dead[0].Kind != "k" {
+		t.Fatalf("dead: %+v %v", dead, err)
+	}
+	testkit.Must(t, d.Revive(t.Context(), dead[0]))
+	if err := d.Revive(t.Context(), dead[0]); !errors.Is(err, table.ErrCondition) {
+		t.Errorf("a second time: %v", err)
+	}
+	tx := d.DB.Tenant("t").Write()
+	d.Drop(tx, dead[1])
+	testkit.Must(t, tx.Commit(t.Context()))
+	if left, err := d.Dead(t.Context(), 10); err != nil || len(left) != 0 {
+		t.Errorf("left: %+v %v", left, err)
+	}
+	d.fail = nil
+	d.sweep(t, 0, "t k "+dead[0].ID+" 0")
 }

@@ -12,7 +12,7 @@ func JobKey(p table.Platform, t table.Tenant, id string) table.Key {
 	return p.Key(Jobs, t.ID()+"#"+id)
 }
 
-var _ = table.Kind{Type: "job", Personal: "nothing", Once: "lists an unfinished job; deleted when it ends"}
+var _ = table.Kind[any]{Type: "job", Personal: "nothing", Once: "lists an unfinished job; deleted when it ends"}
 
 // BeginJob adds a job to the list. The row must not exist.
 func BeginJob(tx *table.Tx, p table.Platform, t table.Tenant, id string) {

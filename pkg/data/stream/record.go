@@ -10,12 +10,12 @@ import (
 )
 
 // Record converts a stream record to the form that Lambda passes to a
-// function.
+// function. If it cannot, it returns what it has read beside the error.
 func Record(r types.Record, arn string) (out events.DynamoDBEventRecord, err error) {
-	if r.Dynamodb == nil || r.Dynamodb.SequenceNumber == nil {
-		return out, fmt.Errorf("stream record %s has no sequence number", aws.ToString(r.EventID))
-	}
 	d := r.Dynamodb
+	if d == nil {
+		d = &types.StreamRecord{}
+	}
 	out = events.DynamoDBEventRecord{
 		AWSRegion:      aws.ToString(r.AwsRegion),
 		EventID:        aws.ToString(r.EventID),
@@ -24,7 +24,7 @@ func Record(r types.Record, arn string) (out events.DynamoDBEventRecord, err err
 		EventVersion:   "1.1",
 		EventSourceArn: arn,
 		Change: events.DynamoDBStreamRecord{
-			SequenceNumber: *d.SequenceNumber,
+			SequenceNumber: aws.ToString(d.SequenceNumber),
 			SizeBytes:      aws.ToInt64(d.SizeBytes),
 			StreamViewType: string(d.StreamViewType),
 			ApproximateCreationDateTime: events.SecondsEpochTime{
@@ -40,6 +40,9 @@ func Record(r types.Record, arn string) (out events.DynamoDBEventRecord, err err
 	}
 	if change.OldImage, err = lambdaImage(d.OldImage); err != nil {
 		return out, err
+	}
+	if change.SequenceNumber == "" {
+		return out, fmt.Errorf("stream record %s has no sequence number", out.EventID)
 	}
 	if r.UserIdentity != nil {
 		out.UserIdentity = &events.DynamoDBUserIdentity{

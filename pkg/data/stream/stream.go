@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"svc/pkg/base/panics"
 	"svc/pkg/data/table"
 )
 
@@ -24,12 +26,12 @@ type Change struct {
 	First string     // sequence number of the item's first record in the batch
 }
 
-// Type returns the type of New or, if the item was removed, of Old.
+// Type returns the type of New or, if the item was removed, of Last.
 func (c Change) Type() string {
 	if c.New.Found() {
 		return c.New.Type
 	}
-	return c.Old.Type
+	return cmp.Or(c.Last.Type, c.Old.Type)
 }
 
 // Changes groups the event's records by item, in order of first appearance.
@@ -158,8 +160,8 @@ func recordsOf(event events.DynamoDBEvent, key table.Key) (out []events.DynamoDB
 // Each runs step for every group of changes, up to workers groups at a time. If
 // step fails for a group, Each runs it again for each change of the group
 // alone, so that one bad item does not fail the others. Each returns the
-// changes that failed alone, in their order. A panic in step counts as a
-// failure.
+// changes that failed alone, in their order. A panic in step is a failure that the
+// data causes: the same change would panic again.
 func Each(ctx context.Context, groups [][]Change, workers int, step func(context.Context, []Change) error) []Failure {
 	failed := make([][]Failure, len(groups))
 	var wait sync.WaitGroup
@@ -176,15 +178,15 @@ func Each(ctx context.Context, groups [][]Change, workers int, step func(context
 }
 
 func try(ctx context.Context, group []Change, step func(context.Context, []Change) error) (failed []Failure) {
-	err := guarded(ctx, group, step)
+	err := panics.Try(func() error { return step(ctx, group) })
+	if panics.Panicked(err) {
+		err = BadData(err)
+	}
 	switch {
 	case err == nil:
 		return nil
 	case len(group) == 1:
-		c := group[0]
-		slog.ErrorContext(ctx, "stream record failed", "partition", c.Key.PK, "item", c.Key.SK, "type", c.Type(), "sequence",
-			c.First, "error", err.Error())
-		return []Failure{{c, err}}
+		return []Failure{failure(ctx, group[0], err)}
 	}
 	for i := range group {
 		failed = append(failed, try(ctx, group[i:i+1], step)...)
@@ -192,13 +194,36 @@ func try(ctx context.Context, group []Change, step func(context.Context, []Chang
 	return failed
 }
 
-func guarded(ctx context.Context, group []Change, step func(context.Context, []Change) error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	return step(ctx, group)
+func failure(ctx context.Context, c Change, err error) Failure {
+	slog.ErrorContext(ctx, "stream record failed", "partition", c.Key.PK, "item", c.Key.SK, "type", c.Type(), "sequence",
+		c.First, "error", err.Error())
+	return Failure{c, err}
+}
+
+// Process passes a batch to all readers at the same time, and returns the changes that
+// failed. If a reader panics outside of Each, it gets the records of each item alone,
+// so that only the changes fail with which it panics.
+func Process(ctx context.Context, event events.DynamoDBEvent,
+	readers ...func(context.Context, events.DynamoDBEvent) []Failure) []Failure {
+	failed := make([][]Failure, len(readers))
+	var wait sync.WaitGroup
+	for i, read := range readers {
+		wait.Go(func() {
+			err := panics.Try(func() error { failed[i] = read(ctx, event); return nil })
+			if err == nil {
+				return
+			}
+			for _, c := range Changes(event) {
+				alone := events.DynamoDBEvent{Records: recordsOf(event, c.Key)}
+				err := panics.Try(func() error { failed[i] = append(failed[i], read(ctx, alone)...); return nil })
+				if err != nil {
+					failed[i] = append(failed[i], failure(ctx, c, BadData(err)))
+				}
+			}
+		})
+	}
+	wait.Wait()
+	return slices.Concat(failed...)
 }
 
 // decode reads an image. It returns the zero Item for an absent image, and for

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -189,5 +190,58 @@ func TestTenantOf(t *testing.T) {
 				t.Errorf("TenantOf(%q) = %q, %v", tt.pk, got.ID(), ok)
 			}
 		})
+	}
+}
+
+// TestPanickingReader: a reader that panics fails only with the items with which it
+// panics, inside of Each and outside. The other readers get everything.
+func TestPanickingReader(t *testing.T) {
+	record := func(sequence, id string) string {
+		return `{"eventName":"INSERT","dynamodb":{"SequenceNumber":"` + sequence + `","Keys":{"pk":{"S":"T#ten_1#` + id +
+			`"},"sk":{"S":"TRIP"}},"NewImage":{"pk":{"S":"T#ten_1#` + id + `"},"sk":{"S":"TRIP"},"type":{"S":"trip"}}}}`
+	}
+	event := eventOf(t, `{"Records":[`+record("1", "a")+","+record("2", "bad")+","+record("3", "c")+`]}`)
+	var mu sync.Mutex
+	seen := map[string]int{}
+	bad := func(c stream.Change) bool { return strings.HasSuffix(c.Key.PK, "bad") }
+	each := func(name string, panics bool) func(context.Context, events.DynamoDBEvent) []stream.Failure {
+		return func(ctx context.Context, event events.DynamoDBEvent) []stream.Failure {
+			var group []stream.Change
+			for _, c := range stream.Changes(event) {
+				if name == "outside" && bad(c) {
+					panic("outside")
+				}
+				group = append(group, c)
+			}
+			return stream.Each(ctx, [][]stream.Change{group}, 1, func(_ context.Context, some []stream.Change) error {
+				for _, c := range some {
+					if panics && bad(c) {
+						panic("inside")
+					}
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				seen[name] += len(some)
+				return nil
+			})
+		}
+	}
+	failed := stream.Process(t.Context(), event, each("outside", false), each("inside", true), each("whole", false))
+	if len(failed) != 2 || seen["outside"] != 2 || seen["inside"] != 2 || seen["whole"] != 3 {
+		t.Errorf("%d failed, %v", len(failed), seen)
+	}
+	var letters []string
+	out := stream.Answer(t.Context(), event, failed, func(_ context.Context, records []events.DynamoDBEventRecord,
+		cause error) error {
+		for _, r := range records {
+			letters = append(letters, r.Change.SequenceNumber)
+		}
+		if !errors.Is(cause, table.ErrData) {
+			t.Errorf("given up: %v", cause)
+		}
+		return nil
+	})
+	if len(out.BatchItemFailures) != 0 || !slices.Equal(letters, []string{"2"}) {
+		t.Errorf("comes again: %v, dead letters: %v", out.BatchItemFailures, letters)
 	}
 }

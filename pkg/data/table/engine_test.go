@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/data/table"
-	"svc/pkg/local/testkit"
 )
 
 type doc struct{ Name string }

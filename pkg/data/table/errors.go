@@ -57,7 +57,8 @@ func (c *conditions) Is(e error) bool { return e == ErrCondition }
 
 // classify turns an SDK error into ErrConflict, *conditions, or
 // fault.Unavailable for a throttled table. It wraps any other error with what,
-// the name of the operation.
+// the name of the operation. A conflict counts before a failed condition of the same
+// transaction: DynamoDB may have evaluated the condition on old data.
 func classify(what string, err error) error {
 	if err == nil {
 		return nil

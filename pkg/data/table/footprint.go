@@ -59,7 +59,7 @@ func (f *Footprint) Next(ctx context.Context) (keys []Key, more bool, err error)
 	for _, it := range out.Items {
 		// Callers choose parts of keys, such as an Idempotency-Key. A key of another
 		// tenant may therefore contain this tenant's id.
-		if key := (Key{PK: text(it["pk"]), SK: text(it["sk"])}); f.h.covers(key.PK) {
+		if key := (Key{PK: stringOf(it["pk"]), SK: stringOf(it["sk"])}); f.h.covers(key.PK) {
 			keys = append(keys, key)
 		}
 	}

@@ -5,8 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/data/table"
-	"svc/pkg/local/testkit"
 )
 
 // TestFootprintOfChosenKeys: a caller of another tenant may choose the text of

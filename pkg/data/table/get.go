@@ -9,7 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"golang.org/x/sync/errgroup"
+
+	"svc/pkg/base/panics"
 )
 
 // Get reads one item, strongly consistent. If the item is absent, Get returns an
@@ -44,7 +45,7 @@ func (h Handle) Batch(ctx context.Context, keys ...Key) ([]Item, error) {
 // BatchAll is Batch for any number of keys. It sends at most eight requests at once.
 func (h Handle) BatchAll(ctx context.Context, keys ...Key) ([]Item, error) {
 	found := make([]Item, len(keys))
-	group, ctx := errgroup.WithContext(ctx)
+	group, ctx := panics.WithContext(ctx)
 	group.SetLimit(8)
 	for from := 0; from < len(keys); from += batchSize {
 		group.Go(func() error {

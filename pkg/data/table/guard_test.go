@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/data/table"
-	"svc/pkg/local/testkit"
 )
 
 // The guard rejects every way to name another tenant's key through a handle,

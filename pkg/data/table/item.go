@@ -1,9 +1,11 @@
 package table
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -85,6 +87,13 @@ func (it Item) Strings(name string) []string {
 	return set.set
 }
 
+// Shard returns the last part of the item's first index partition. That is its shard, if
+// its lists have shards. It returns "" for an item in no index.
+func (it Item) Shard() string {
+	first := cmp.Or(it.G[0], it.G[1], it.G[2], it.G[3])
+	return first[strings.LastIndexByte(first, '#')+1:]
+}
+
 // Counters returns all number attributes whose names begin with prefix. The
 // keys are the names without the prefix.
 func (it Item) Counters(prefix string) map[string]json.Number { return it.raw.counters(prefix) }
@@ -129,7 +138,8 @@ func itemOf(raw attrs) Item {
 	return it
 }
 
-func text(v types.AttributeValue) string {
+// stringOf returns the text of an attribute, "" if it is no text.
+func stringOf(v types.AttributeValue) string {
 	if s, ok := v.(*types.AttributeValueMemberS); ok {
 		return s.Value
 	}
@@ -218,6 +228,16 @@ func DecodeDoc[T any](it Item) (T, error) {
 	}
 	err := it.Decode(&doc)
 	return doc, err
+}
+
+// DecodeOr decodes the document of an item over a default. It returns the default if there
+// is no item.
+func DecodeOr[T any](it Item, otherwise T) (T, error) {
+	if !it.Found() {
+		return otherwise, nil
+	}
+	err := it.Decode(&otherwise)
+	return otherwise, err
 }
 
 // DecodeAll decodes the items one by one, in order.

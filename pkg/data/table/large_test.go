@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/data/table"
-	"svc/pkg/local/testkit"
 )
 
 // TestLargeItems: a filled page has all requested items, even if DynamoDB

@@ -11,7 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"golang.org/x/sync/errgroup"
+
+	"svc/pkg/base/panics"
 )
 
 // Query reads a range of one partition, or of several partitions merged by
@@ -91,7 +92,7 @@ func (h Handle) Merge(ctx context.Context, partitions []string, q Query) (Page, 
 			q.Limit, Examined)
 	}
 	pages := make([]Page, len(partitions))
-	group, ctx := errgroup.WithContext(ctx)
+	group, ctx := panics.WithContext(ctx)
 	for i, partition := range partitions {
 		group.Go(func() (err error) {
 			pages[i], err = h.stretch(ctx, partition, q, Examined/len(partitions))
@@ -189,7 +190,7 @@ func (h Handle) once(ctx context.Context, partition string, q Query, limit int) 
 	if q.Index > 0 {
 		rangeKey = "r"
 	}
-	page.Last = text(out.LastEvaluatedKey[rangeKey])
+	page.Last = stringOf(out.LastEvaluatedKey[rangeKey])
 	for _, it := range found {
 		if at := it.Position(q.Index); (q.To != "" && at >= q.To) || (q.Backward && q.After != "" && at >= q.After) {
 			continue // BETWEEN includes its upper bound

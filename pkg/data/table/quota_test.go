@@ -6,9 +6,9 @@ import (
 	"sync"
 	"testing"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/data/table"
 	"svc/pkg/local/schema"
-	"svc/pkg/local/testkit"
 )
 
 // failFirst fails the first left requests, as soon as all of them have arrived.

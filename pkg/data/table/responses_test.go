@@ -13,10 +13,10 @@ import (
 	"strings"
 	"testing"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/base/fault"
 	"svc/pkg/data/table"
 	"svc/pkg/local/schema"
-	"svc/pkg/local/testkit"
 )
 
 // changer executes requests and changes the responses to one operation. given

@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/data/table"
-	"svc/pkg/local/testkit"
 )
 
 // TestNewerBuildsDataSurvives: this build changes an item that a newer build

@@ -7,13 +7,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"svc/pkg/access/authz"
 	"svc/pkg/access/login"
+	"svc/pkg/base/email"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/phone"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
@@ -23,11 +24,10 @@ import (
 // Kind describes one of the two kinds of account. R is the type of the
 // account's record.
 type Kind[R any] struct {
+	*table.Kind[R] // stores records; its Type is also the name in the audit log
+
 	Audience authz.Audience
-	Name     string // in the audit log and in errors: "customer"
 	IDs      string // kind of the account's identifiers, such as ids.Customer
-	FromItem func(table.Item) (R, error)
-	Item     func(t table.Tenant, r R, shard string) table.Item
 	Fields   func(*R) Fields
 	Check    func(*R) error // normalizes a record for storage and validates it
 }
@@ -38,6 +38,8 @@ type Fields struct {
 	TotalTrips           *int64
 	Disabled             *bool
 	ErasedAt             **string // when the person was erased; nil otherwise
+	Phone                **string
+	ExternalID           *string // in another system, from an import
 }
 
 // Key returns the key of a record.
@@ -62,7 +64,7 @@ func (k Kind[R]) Create(ctx context.Context, t table.Tenant, by audit.By, r R, h
 		return tx.Commit(ctx)
 	})
 	if err != nil {
-		return none, fmt.Errorf("create %s: %w", k.Name, err)
+		return none, fmt.Errorf("create %s: %w", k.Type, err)
 	}
 	return r, nil
 }
@@ -77,13 +79,30 @@ func (k Kind[R]) Prepare(r *R, by audit.By) error {
 	if *f.CreatedAt == "" {
 		*f.CreatedAt = timestamp.Format(by.At)
 	}
+	if err := f.typed("", nil); err != nil {
+		return err
+	}
 	return k.Check(r)
+}
+
+// typed checks a mail address and a phone that are not what they were. An older build has
+// stored some that nobody may type now.
+func (f Fields) typed(address string, number *string) error {
+	var wrong fault.Faults
+	if typed := *f.Email; typed != address && strings.TrimSpace(typed) != "" {
+		message := email.Fault(typed)
+		wrong.Unless(message == "", "email", "%s", message)
+	}
+	if typed := *f.Phone; typed != nil && strings.TrimSpace(*typed) != "" && (number == nil || *typed != *number) {
+		wrong.Unless(!phone.Several(*typed), "phone", "expected one phone number; this looks like several")
+	}
+	return wrong.Err()
 }
 
 // Add adds a prepared account to the transaction, as Create does.
 func (k Kind[R]) Add(tx *table.Tx, t table.Tenant, by audit.By, r R, hash string, writeShards int) {
 	f := k.Fields(&r)
-	audit.Add(tx, t, by, k.Name+".add", *f.ID, k.NewItem(t, r, writeShards), r)
+	audit.Add(tx, t, by, k.Type+".add", *f.ID, k.NewItem(t, r, writeShards), r)
 	if *f.Email != "" { // without an address nobody signs in
 		login.Create(tx, t, k.Audience, *f.Email, *f.ID, hash, *f.Disabled, by)
 	}
@@ -95,11 +114,7 @@ func (k Kind[R]) ByID(ctx context.Context, t table.Tenant, id string) (R, error)
 	if !ids.Valid(k.IDs, id) {
 		return none, fault.NotFound()
 	}
-	it, err := t.Get(ctx, k.Key(t, id))
-	if err != nil {
-		return none, fmt.Errorf("%s: %w", k.Name, err)
-	}
-	return k.FromItem(it)
+	return k.Get(ctx, t.Get, k.Key(t, id))
 }
 
 // Find reads the record of a mail address or an id. It returns fault.NotFound if
@@ -129,20 +144,23 @@ func (k Kind[R]) Change(ctx context.Context, t table.Tenant, by audit.By, id str
 	return k.Changing(t, by, id, edit).Run(ctx)
 }
 
-// Changing is the change that Change makes. id must be valid.
+// Changing returns Change's work as a value that the caller runs. id must be valid.
 func (k Kind[R]) Changing(t table.Tenant, by audit.By, id string, edit func(*R) error) audit.Change[R] {
-	return audit.Change[R]{Tenant: t, By: by, What: k.Name + ".edit", Subject: id, Key: k.Key(t, id), Edit: edit,
-		FromItem: k.FromItem,
-		Item:     func(read table.Item, now R) table.Item { return k.Rewritten(t, read, now) },
+	return audit.Change[R]{Tenant: t, By: by, What: k.Type + ".edit", Subject: id, Key: k.Key(t, id), Edit: edit,
+		Kind: k.Kind,
+		Item: func(read table.Item, now R) table.Item { return k.Rewritten(t, read, now) },
 		Check: func(was R, now *R) error {
 			from, to := k.Fields(&was), k.Fields(now)
 			if *from.ErasedAt != nil {
-				return fault.InvalidState("This person was erased. The account cannot be used again; add a new one.")
+				return ErrErased
 			}
 			*to.ErasedAt = nil
 			*to.ID, *to.CreatedAt, *to.TotalTrips = *from.ID, *from.CreatedAt, *from.TotalTrips
 			if strings.TrimSpace(*to.Email) == "" && *from.Email != "" {
 				return fault.Field("email", "expected a mail address, because the account has one to sign in with")
+			}
+			if err := to.typed(*from.Email, *from.Phone); err != nil {
+				return err
 			}
 			return k.Check(now)
 		},
@@ -174,7 +192,7 @@ func (k Kind[R]) seize(ctx context.Context, t table.Tenant, by audit.By, id, add
 	if address != "" {
 		login.Disable(tx, login.Key(t, k.Audience, address), id, true)
 	}
-	audit.Append(tx, t, by, k.Name+".edit", id, map[string]bool{"disabled": false}, map[string]bool{"disabled": true})
+	audit.Append(tx, t, by, k.Type+".edit", id, map[string]bool{"disabled": false}, map[string]bool{"disabled": true})
 	if err := tx.Commit(ctx); !errors.Is(err, table.ErrConflict) {
 		return err
 	}
@@ -183,7 +201,29 @@ func (k Kind[R]) seize(ctx context.Context, t table.Tenant, by audit.By, id, add
 
 // NewItem returns the stored form of a new record, with Version 1.
 func (k Kind[R]) NewItem(t table.Tenant, r R, writeShards int) table.Item {
-	return k.Item(t, r, strconv.Itoa(ids.Pick(*k.Fields(&r).ID, writeShards)))
+	return k.Sharded(t, r, *k.Fields(&r).ID, writeShards)
+}
+
+// ErrErased is why nothing more is stored of a person.
+var ErrErased = fault.InvalidState("This person was erased. The account cannot be used again; add a new one.")
+
+// Erased reports whether the item is the record of a person who was erased. Names
+// cannot imitate the member, because JSON escapes their quotes.
+func Erased(it table.Item) bool { return strings.Contains(it.Raw(), erasedMember) }
+
+const erasedMember = `"erasedAt":"`
+
+// NotErased limits an operation on the record of a person to one who is not erased.
+func NotErased(op *table.Op) *table.Op {
+	return op.If("attribute_exists(pk) AND NOT contains('doc', ?)", erasedMember)
+}
+
+// Blank returns the stored form of an erased person's record. Unlike Rewritten, it
+// keeps nothing that this build does not know, because that may tell of the person.
+func (k Kind[R]) Blank(t table.Tenant, read table.Item, r R) table.Item {
+	it := k.Rewritten(t, read, r)
+	it.Preserve = table.Unknown{}
+	return it
 }
 
 // Rewritten returns the stored form of a changed record. It keeps the version,
@@ -191,7 +231,7 @@ func (k Kind[R]) NewItem(t table.Tenant, r R, writeShards int) table.Item {
 // Because since does not change, the account's tokens stay valid, unless the
 // account is disabled.
 func (k Kind[R]) Rewritten(t table.Tenant, read table.Item, r R) table.Item {
-	it := k.Item(t, r, read.G[0][strings.LastIndexByte(read.G[0], '#')+1:])
+	it := k.Item(t, read.Shard(), r)
 	it.Version, it.Preserve = read.Version, read.Unknown()
 	if since := read.Text("since"); since != "" {
 		it.Attrs["since"] = since

@@ -8,7 +8,6 @@ import (
 	"svc/pkg/base/ids"
 	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
-	"svc/pkg/data/table"
 	"svc/pkg/edge/api"
 )
 
@@ -62,7 +61,3 @@ func (s Save) after(was *Address, now time.Time) Address {
 	next.UsageCount, next.LastUsedAt = was.UsageCount+1, max(was.LastUsedAt, at)
 	return next
 }
-
-// FromItem decodes an address from its item. It returns fault.NotFound if there
-// is none.
-func FromItem(it table.Item) (Address, error) { return table.DecodeDoc[Address](it) }

@@ -20,7 +20,7 @@ func Rows() []api.Row {
 				"`notes` if given. A rider has at most 200 addresses: a new one replaces the one that was not used for the "+
 				"longest time.")),
 		api.Delete("/api/v1/me/addresses/{id}", "svc_delete_address", authz.Riders("rider.addresses:write"), remove,
-			api.Extension(), api.EarlyOwn(storedOf), api.Tag("Me"), api.Summary("Remove a saved address"),
+			api.Extension(), api.Early(readStored), api.Tag("Me"), api.Summary("Remove a saved address"),
 			api.Confirm("The saved address is gone for good."), api.Text("The response is the address as it was.")),
 	}
 }
@@ -69,7 +69,7 @@ func remove(ctx context.Context, c *api.Caller, in *removeInput) (*Address, erro
 	var gone Address
 	err = table.Retry(ctx, func(ctx context.Context) error {
 		if items == nil {
-			if items, err = storedOf(ctx, c.Tenant, c.Actor.Subject); err != nil {
+			if items, err = stored(ctx, c.Tenant, Partition(c.Tenant, c.Actor.Subject)); err != nil {
 				return err
 			}
 		}
@@ -85,6 +85,6 @@ func remove(ctx context.Context, c *api.Caller, in *removeInput) (*Address, erro
 	return &gone, err
 }
 
-func storedOf(ctx context.Context, t table.Tenant, rider string) ([]table.Item, error) {
-	return stored(ctx, t, Partition(t, rider))
+func readStored(ctx context.Context, t table.Tenant, p api.Peek) ([]table.Item, error) {
+	return stored(ctx, t, Partition(t, p.Actor().Subject))
 }

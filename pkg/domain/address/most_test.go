@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/apitest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/address"
 	"svc/pkg/domain/customer"
-	"svc/pkg/edge/api/apitest"
-	"svc/pkg/local/testkit"
 )
 
 // TestMost: a rider has at most 200 addresses. A new one replaces the one that
@@ -30,7 +30,7 @@ func TestMost(t *testing.T) {
 			for n := range before {
 				a := address.Address{ID: ids.New(ids.Address, apitest.Start), Address: "A", Lat: latitude(n), Lng: "0.1",
 					UsageCount: 1, LastUsedAt: fmt.Sprintf("2026-01-01T00:00:00.%03dZ", n)}
-				items = append(items, address.Item(tn, r.ID, a))
+				items = append(items, address.Kind.Item(tn, r.ID, a))
 			}
 			if err := tn.Load(t.Context(), items...); err != nil {
 				t.Fatal(err)

@@ -30,6 +30,13 @@ func Key(t table.Tenant, rider, lat, lng string) table.Key {
 	return t.Key("CUSTOMER", rider, "ADDRESSES", "ADDRESS#"+lat+","+lng)
 }
 
+// Kind stores a rider's addresses.
+var Kind = table.Kind[Address]{Type: "address", Personal: "saved addresses, places, cards", Erasure: "deletes",
+	Row: func(t table.Tenant, rider string, a Address) table.Item {
+		return table.Item{Key: Key(t, rider, string(a.Lat), string(a.Lng)), Version: 1,
+			G: [4]string{Partition(t, rider)}, R: a.LastUsedAt + "#" + a.ID}
+	}}
+
 // Partition returns the partition of by-g1 with a rider's addresses by last
 // use.
 func Partition(t table.Tenant, rider string) string {
@@ -45,7 +52,7 @@ func List(ctx context.Context, t table.Tenant, rider string, now time.Time) ([]A
 		return nil, fmt.Errorf("addresses: %w", err)
 	}
 	live := slices.DeleteFunc(page.Items, func(it table.Item) bool { return !it.Live(now) })
-	return table.DecodeAll(live, FromItem)
+	return table.DecodeAll(live, Kind.FromItem)
 }
 
 // rounds is how often Put calls table.Retry at most. Each call makes up to eight
@@ -78,7 +85,7 @@ func Put(ctx context.Context, t table.Tenant, rider string, s Save, now time.Tim
 			}
 			var was *Address
 			if it.Live(now) {
-				a, err := FromItem(it)
+				a, err := Kind.FromItem(it)
 				if err != nil {
 					return err
 				}
@@ -86,7 +93,7 @@ func Put(ctx context.Context, t table.Tenant, rider string, s Save, now time.Tim
 			}
 			saved = s.after(was, now)
 			tx := t.Write()
-			audit.Put(tx, it, Item(t, rider, saved))
+			audit.Put(tx, it, Kind.Item(t, rider, saved))
 			return c.Commit(ctx, tx, saved)
 		})
 		if !errors.Is(err, table.ErrConflict) {
@@ -122,10 +129,10 @@ func (s *Save) Check() error {
 func (s Save) Join(ctx context.Context, tx *table.Tx, t table.Tenant, rider string, read table.Item,
 	now time.Time) (created, changed bool, err error) {
 	if !read.Live(now) {
-		audit.Put(tx, read, Item(t, rider, s.after(nil, now)))
+		audit.Put(tx, read, Kind.Item(t, rider, s.after(nil, now)))
 		return true, false, forget(ctx, t, tx, Partition(t, rider), Most-1, now)
 	}
-	was, err := FromItem(read)
+	was, err := Kind.FromItem(read)
 	if err != nil {
 		return false, false, err
 	}
@@ -134,7 +141,7 @@ func (s Save) Join(ctx context.Context, tx *table.Tx, t table.Tenant, rider stri
 	if reflect.DeepEqual(was, next) {
 		return false, false, nil
 	}
-	audit.Put(tx, read, Item(t, rider, next))
+	audit.Put(tx, read, Kind.Item(t, rider, next))
 	return false, true, nil
 }
 
@@ -188,7 +195,7 @@ func stored(ctx context.Context, t table.Tenant, partition string) ([]table.Item
 // none.
 func find(items []table.Item, id string, now time.Time) (table.Item, Address, error) {
 	for _, it := range items {
-		a, err := FromItem(it)
+		a, err := Kind.FromItem(it)
 		if err != nil {
 			return it, a, err
 		}
@@ -197,12 +204,4 @@ func find(items []table.Item, id string, now time.Time) (table.Item, Address, er
 		}
 	}
 	return table.Item{}, Address{}, fault.NotFound()
-}
-
-var _ = table.Kind{Type: "address", Personal: "saved addresses, places, cards", Erasure: "deletes"}
-
-// Item returns the stored form of an address.
-func Item(t table.Tenant, rider string, a Address) table.Item {
-	return table.Item{Key: Key(t, rider, string(a.Lat), string(a.Lng)), Type: "address", Version: 1,
-		G: [4]string{Partition(t, rider)}, R: a.LastUsedAt + "#" + a.ID, Doc: a}
 }

@@ -1,7 +1,6 @@
 package branding
 
 import (
-	"context"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -14,7 +13,6 @@ import (
 
 	"svc/pkg/base/email"
 	"svc/pkg/base/fault"
-	"svc/pkg/base/lookalike"
 	"svc/pkg/base/plaintext"
 	"svc/pkg/data/table"
 	"svc/pkg/edge/api"
@@ -121,7 +119,7 @@ func checkName(s string) string {
 		return "expected 1 to 100 characters"
 	case plaintext.HasInvisible(s):
 		return "must not contain control, invisible or private-use characters"
-	case lookalike.OfPlatform(s):
+	case plaintext.LooksLikePlatform(s):
 		return "must not look like the platform's own name"
 	}
 	return ""
@@ -230,22 +228,7 @@ func wellFormed(s string) bool {
 // Key returns the key of the tenant's branding.
 func Key(t table.Tenant) table.Key { return t.Key("BRANDING", "BRANDING") }
 
-// FromItem decodes a branding from its item. If there is none, it returns a
-// branding without any field set.
-func FromItem(it table.Item) (Branding, error) {
-	var b Branding
-	if !it.Found() {
-		return b, nil
-	}
-	err := it.Decode(&b)
-	return b, err
-}
-
-// Read reads the tenant's current branding.
-func Read(ctx context.Context, t table.Tenant) (Branding, error) {
-	it, err := t.Get(ctx, Key(t))
-	if err != nil {
-		return Branding{}, fmt.Errorf("branding: %w", err)
-	}
-	return FromItem(it)
-}
+// Kind stores the branding. Without an item, no field is set.
+var Kind = table.Kind[Branding]{Type: "branding", Personal: "nothing",
+	Row:  func(t table.Tenant, _ string, _ Branding) table.Item { return table.Item{Key: Key(t), Version: 1} },
+	Read: func(it table.Item) (Branding, error) { return table.DecodeOr(it, Branding{}) }}

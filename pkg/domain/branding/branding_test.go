@@ -10,13 +10,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"svc/internal/test/apitest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/branding"
-	"svc/pkg/edge/api/apitest"
-	"svc/pkg/local/testkit"
 )
 
 const path = "/api/v1/branding"
@@ -177,7 +177,7 @@ func TestPatchRace(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	b, err := branding.Read(t.Context(), tn)
+	b, err := branding.Kind.Get(t.Context(), tn.Get, branding.Key(tn))
 	if err != nil {
 		t.Fatal(err)
 	}

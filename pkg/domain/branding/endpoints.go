@@ -29,11 +29,7 @@ func Rows() []api.Row {
 func need(t table.Tenant, _ api.Peek) []table.Key { return []table.Key{Key(t)} }
 
 func get(ctx context.Context, c *api.Caller, _ *struct{}) (*Branding, error) {
-	it, err := c.Item(ctx, Key(c.Tenant))
-	if err != nil {
-		return nil, err
-	}
-	b, err := FromItem(it)
+	b, err := Kind.Get(ctx, c.Item, Key(c.Tenant))
 	return &b, err
 }
 

@@ -17,21 +17,16 @@ func Change(
 	return ChangeRead(ctx, t, t.Get, by, p, commit)
 }
 
-var _ = table.Kind{Type: "branding", Personal: "nothing"}
-
 // ChangeRead is Change with the reader of each attempt.
 func ChangeRead(
 	ctx context.Context, t table.Tenant, read audit.Reader, by audit.By, p Patch,
 	commit func(context.Context, *table.Tx, Branding) error,
 ) (Branding, error) {
 	return audit.Change[Branding]{Tenant: t, By: by, What: "branding.set", Subject: t.ID(),
-		Key: Key(t), FromItem: FromItem, Read: read, Differing: differing,
+		Key: Key(t), Kind: &Kind, Read: read, Differing: differing,
 		Edit: func(b *Branding) (err error) {
 			*b, err = b.Apply(p)
 			return err
-		},
-		Item: func(_ table.Item, now Branding) table.Item {
-			return table.Item{Key: Key(t), Type: "branding", Version: 1, Doc: now}
 		},
 		Commit: func(ctx context.Context, tx *table.Tx, _, now Branding) error { return commit(ctx, tx, now) }}.Run(ctx)
 }

@@ -5,10 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/panics"
 	"svc/pkg/base/phone"
 	"svc/pkg/data/table"
 )
@@ -40,7 +39,7 @@ func Only(row table.Item) string {
 	return ""
 }
 
-var _ = table.Kind{Type: "caller", Personal: "hash of a phone number, whose it is", Erasure: "removes",
+var _ = table.Kind[any]{Type: "caller", Personal: "hash of a phone number, whose it is", Erasure: "removes",
 	Once: "leads to those with a number; only booking again after a change replaces it"}
 
 // Claim makes the customer the only one of the row that was read. If the row has
@@ -78,24 +77,23 @@ func Share(tx *table.Tx, t table.Tenant, r Record) {
 		If("attribute_not_exists(riders) OR size(riders) < ?", MostSharing).Else(errSharing)
 }
 
-// Forget takes the customer, whose item was read, from the row of the customer's
-// number.
-func Forget(ctx context.Context, tx *table.Tx, t table.Tenant, read table.Item) error {
-	r, err := FromItem(read)
-	if err != nil || !r.Number.Of(r.Phone) {
-		return err
-	}
-	row, err := t.Get(ctx, CallerKey(t, r.Number.E164))
-	rest := slices.DeleteFunc(row.Strings("riders"), func(id string) bool { return id == r.ID })
-	switch {
-	case err != nil || !row.Found():
-	case len(rest) == 0:
-		tx.Delete(row.Key).If("'version' = ?", row.Version).Else(table.ErrConflict)
-	default:
-		tx.Update(row.Key, table.Change{Set: map[string]any{"riders": rest}, Add: map[string]any{"version": 1}}).
-			If("'version' = ?", row.Version).Else(table.ErrConflict)
-	}
-	return err
+// Forget takes the customer from the row of a number that the customer has or had.
+func Forget(ctx context.Context, t table.Tenant, id, number string) error {
+	return table.Retry(ctx, func(ctx context.Context) error {
+		row, err := t.Get(ctx, CallerKey(t, number))
+		if err != nil || !slices.Contains(row.Strings("riders"), id) {
+			return err
+		}
+		rest := slices.DeleteFunc(row.Strings("riders"), func(rider string) bool { return rider == id })
+		tx := t.Write()
+		if len(rest) == 0 {
+			tx.Delete(row.Key).If("'version' = ?", row.Version).Else(table.ErrConflict)
+		} else {
+			tx.Update(row.Key, table.Change{Set: map[string]any{"riders": rest}, Add: map[string]any{"version": 1}}).
+				If("'version' = ?", row.Version).Else(table.ErrConflict)
+		}
+		return tx.Commit(ctx)
+	})
 }
 
 // HasNumber makes the transaction fail with changed if the customer is disabled or
@@ -113,7 +111,7 @@ func Enabled(tx *table.Tx, t table.Tenant, id string, changed error) {
 // of the row, and those whom the search finds by at most MostSharing rows of each form.
 func Listed(ctx context.Context, t table.Tenant, n phone.Number) (row table.Item, found []string, err error) {
 	pages := make([]table.Page, 2)
-	group, ctx := errgroup.WithContext(ctx)
+	group, ctx := panics.WithContext(ctx)
 	for i, digits := range []string{n.E164, n.National} {
 		group.Go(func() (err error) {
 			pages[i], err = t.Query(ctx, suffixPartition(t, digits), table.Query{Prefix: digits, Limit: MostSharing})

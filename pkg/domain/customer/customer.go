@@ -80,7 +80,7 @@ func (r *Record) normalize() error {
 		r.Phone = nil
 	}
 	var wrong fault.Faults
-	wrong.Unless(!plaintext.IsBlank(r.Name), "name", "expected a first or last name")
+	wrong.Unless(!plaintext.IsBlank(r.Name), "firstName", "expected a first or last name")
 	wrong.Unless(r.Email == "" && r.Phone != nil || email.Valid(email.Fold(r.Email)), "email",
 		"expected a mail address, or a phone without one")
 	if r.Rating != nil {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"svc/internal/test/apitest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/access/login"
 	"svc/pkg/base/fault"
@@ -17,14 +19,12 @@ import (
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
-	"svc/pkg/edge/api/apitest"
-	"svc/pkg/local/testkit"
 )
 
 func add(t *testing.T, tn table.Tenant, n int) customer.Record {
 	t.Helper()
 	by := audit.By{Who: "svc:test", At: apitest.Start.Add(time.Duration(n) * time.Second)}
-	r, err := customer.Create(t.Context(), tn, by,
+	r, err := customer.Store.Create(t.Context(), tn, by,
 		customer.Record{Customer: customer.Customer{FirstName: "Ana", LastName: fmt.Sprint("N", n),
 			Email: fmt.Sprintf("ana%d@metro.example", n)}}, "")
 	if err != nil {
@@ -76,7 +76,7 @@ func TestRecord(t *testing.T) {
 	tn := s.Tenant("USD", 2)
 	by := audit.By{Who: "svc:test", At: apitest.Start}
 	ana, bob := add(t, tn, 1), add(t, tn, 2)
-	if _, err := customer.Change(t.Context(), tn, by, bob.ID,
+	if _, err := customer.Store.Change(t.Context(), tn, by, bob.ID,
 		func(r *customer.Record) error { r.Email = ana.Email; return nil }); !errors.Is(err, login.ErrTaken) {
 		t.Errorf("a taken address: %v", err)
 	}
@@ -85,13 +85,13 @@ func TestRecord(t *testing.T) {
 		"name":    func(r *customer.Record) { r.Name, r.FirstName, r.LastName = "", "", "" },
 		"rating":  func(r *customer.Record) { n := json.Number("5.1"); r.Rating = &n },
 	} {
-		if _, err := customer.Change(t.Context(), tn, by, ana.ID,
+		if _, err := customer.Store.Change(t.Context(), tn, by, ana.ID,
 			func(r *customer.Record) error { change(r); return nil }); err == nil {
 			t.Errorf("accepted a wrong %s", name)
 		}
 	}
 	phone := "+1 212 555 0181"
-	now, err := customer.Change(t.Context(), tn, by, ana.ID, func(r *customer.Record) error {
+	now, err := customer.Store.Change(t.Context(), tn, by, ana.ID, func(r *customer.Record) error {
 		r.Phone, r.Name, r.Disabled, r.ID, r.CreatedAt = &phone, "Ana the First", true, "x", "y"
 		return nil
 	})
@@ -103,13 +103,13 @@ func TestRecord(t *testing.T) {
 	if diff := cmp.Diff(want, now); diff != "" {
 		t.Error(diff)
 	}
-	if read, err := customer.ByID(t.Context(), tn, ana.ID); err != nil || cmp.Diff(want, read) != "" {
+	if read, err := customer.Store.ByID(t.Context(), tn, ana.ID); err != nil || cmp.Diff(want, read) != "" {
 		t.Errorf("%+v, %v", read, err)
 	}
 	if l, err := login.Find(t.Context(), tn, authz.Rider, ana.Email); err != nil || !l.Disabled {
 		t.Errorf("%+v, %v", l, err)
 	}
-	if _, err := customer.ByID(t.Context(), s.Tenant("EUR", 1), ana.ID); !errors.Is(err, fault.NotFound()) {
+	if _, err := customer.Store.ByID(t.Context(), s.Tenant("EUR", 1), ana.ID); !errors.Is(err, fault.NotFound()) {
 		t.Errorf("from another tenant: %v", err)
 	}
 	if entries, _, err := audit.List(t.Context(), tn, "", 10); err != nil || len(entries) != 3 {

@@ -6,11 +6,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/sync/errgroup"
-
 	"svc/pkg/base/fault"
+	"svc/pkg/base/panics"
 	"svc/pkg/base/phone"
-	"svc/pkg/base/search"
+	"svc/pkg/base/plaintext"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/edge/api"
@@ -36,7 +35,7 @@ func lookedFor(q string) query {
 	const least = 4 // with fewer digits, q may be part of a name or address
 	digits, isNumber := phone.Digits(q)
 	if len(digits) < least || !isNumber {
-		return query{words: strings.Fields(search.Fold(strings.TrimSpace(q)))}
+		return query{words: strings.Fields(plaintext.Fold(strings.TrimSpace(q)))}
 	}
 	const significant = 7 // with fewer digits, too many numbers would have them
 	short := strings.TrimLeft(strings.TrimPrefix(digits, "011"), "0")
@@ -156,7 +155,7 @@ func customersOf(ctx context.Context, t table.Tenant, rows []table.Item) ([]tabl
 	}
 	chunks := slices.Collect(slices.Chunk(keys, 100))
 	items := make([][]table.Item, len(chunks))
-	group, ctx := errgroup.WithContext(ctx)
+	group, ctx := panics.WithContext(ctx)
 	for i, chunk := range chunks {
 		group.Go(func() (err error) {
 			items[i], err = t.BatchEventual(ctx, chunk...)

@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"svc/pkg/base/search"
+	"svc/pkg/base/plaintext"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 )
@@ -48,13 +48,13 @@ func digitsOf(s string) string {
 func (r Record) Words() []string {
 	words := []string{r.Name, strings.TrimSpace(r.FirstName + " " + r.LastName), r.FirstName, r.LastName, r.Email}
 	if r.Phone != nil {
-		words = append(words, *r.Phone, digitsOf(search.Fold(*r.Phone)))
+		words = append(words, *r.Phone, digitsOf(plaintext.Fold(*r.Phone)))
 	}
 	if r.Number.Of(r.Phone) {
 		words = append(words, r.Number.E164, r.Number.National)
 	}
 	for i := range words {
-		words[i] = search.Fold(words[i])
+		words[i] = plaintext.Fold(words[i])
 	}
 	slices.SortFunc(words, func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) })
 	var out []string
@@ -76,7 +76,7 @@ type RowSet struct {
 	Until string   `json:"until,omitempty"` // exclusive; "" while the set is valid
 }
 
-var _ = table.Kind{Type: "suffix", Personal: "words by which a search finds a rider", Erasure: "deletes"}
+var _ = table.Kind[any]{Type: "suffix", Personal: "words by which a search finds a rider", Erasure: "deletes"}
 
 // Rows returns the set's items. The items of an ended set have its end time and
 // expire after retention.

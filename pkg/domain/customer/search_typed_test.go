@@ -7,9 +7,9 @@ import (
 
 	"github.com/nyaruka/phonenumbers"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/base/phone/plans"
 	"svc/pkg/domain/customer"
-	"svc/pkg/local/testkit"
 )
 
 // finds reports whether a search finds the customer.
@@ -21,7 +21,7 @@ func (h *hall) finds(q, id string) bool {
 
 // A number of each country is found in every form, whichever form was stored.
 func TestPhonesAreNumbers(t *testing.T) {
-	testkit.LongHere(t)
+	testkit.Long(t)
 	h := newHall(t)
 	for _, country := range []string{"AE", "UY", "AT", "AU", "BD", "BE", "BG", "BR", "CA", "CH", "CL", "CN", "CO", "CZ",
 		"DE", "DK", "EG", "ES", "FI", "FR", "GB", "GR", "HK", "HR", "HU", "ID", "IE", "IL", "IN", "IT", "JP", "KE", "KR",

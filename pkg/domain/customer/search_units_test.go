@@ -10,17 +10,17 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"svc/internal/test/apitest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
-	"svc/pkg/edge/api/apitest"
-	"svc/pkg/local/testkit"
 )
 
 // The read units per page do not grow with the number of customers.
 func TestSearchUnits(t *testing.T) {
-	testkit.LongHere(t)
+	testkit.Long(t)
 	wire := &testkit.Wire{}
 	stand := apitest.New(t, testkit.TableOnWire(t, wire), customer.Rows()...)
 	type asked struct {
@@ -32,11 +32,7 @@ func TestSearchUnits(t *testing.T) {
 	tenant := stand.Tenant("USD", 1)
 	operator := stand.Token(tenant, authz.Dashboard, "usr_1", "VIEW_CUSTOMERS")
 	have := 0
-	sizes := tenantSizes
-	if testing.Short() {
-		sizes = []int{1000, 4000}
-	}
-	for _, size := range sizes {
+	for _, size := range tenantSizes {
 		loadCustomers(t, tenant, have, size, 'z')
 		have = size
 		for _, ask := range queries {

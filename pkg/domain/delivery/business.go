@@ -31,7 +31,8 @@ type Business struct {
 	DeliveryFee json.Number `json:"-"` // of a rider's order, currency units
 }
 
-// ManagedBusiness is a business as those who manage it see it.
+// ManagedBusiness is a business as those who manage it see it. It has no opening hours:
+// holidays, breaks and a full kitchen would need the switch Active anyway.
 type ManagedBusiness struct {
 	Business
 	Active      bool        `json:"active" doc:"Whether riders see the business and may order."`
@@ -44,36 +45,36 @@ func (b Business) Managed() ManagedBusiness { return ManagedBusiness{b, b.Active
 // BusinessKey returns the key of a business.
 func BusinessKey(t table.Tenant, id string) table.Key { return t.Key("BUSINESS", id, "BUSINESS") }
 
-// BusinessFromItem decodes a business from its item. It returns fault.NotFound
-// if there is none. The item stores DeliveryFee as an attribute, not in its document.
-func BusinessFromItem(it table.Item) (Business, error) {
-	b, err := table.DecodeDoc[Business](it)
-	b.DeliveryFee = cmp.Or(it.Number("deliveryFee"), "0")
-	return b, err
-}
-
-// BusinessItem returns the stored form of a new business. by-g1 lists the
-// active businesses by name, by-g2 all of them.
-func BusinessItem(t table.Tenant, b Business, writeShards int) table.Item {
-	return businessItem(t, b, shard(b.ID, writeShards))
-}
-
-var _ = table.Kind{Type: "business", Personal: "nothing"}
-
-func businessItem(t table.Tenant, b Business, shard string) table.Item {
-	it := table.Item{Key: BusinessKey(t, b.ID), Type: "business", Version: 1, Doc: b, R: byName(b.Name) + "#" + b.ID,
-		Attrs: map[string]any{"deliveryFee": cmp.Or(b.DeliveryFee, "0")}}
-	it.G[1] = t.Partition("BUSINESSES", "ALL", shard)
-	if b.Active {
-		it.G[0] = t.Partition("BUSINESSES", shard)
-	}
-	return it
-}
+// BusinessKind stores businesses. by-g1 lists the active ones by name, by-g2 all of them.
+// DeliveryFee is an attribute of the item, and not in its document.
+var BusinessKind = table.Kind[Business]{Type: "business", Personal: "nothing",
+	Row: func(t table.Tenant, shard string, b Business) table.Item {
+		it := table.Item{Key: BusinessKey(t, b.ID), Version: 1, R: byName(b.Name) + "#" + b.ID,
+			Attrs: map[string]any{"deliveryFee": cmp.Or(b.DeliveryFee, "0")}}
+		it.G[1] = t.Partition("BUSINESSES", "ALL", shard)
+		if b.Active {
+			it.G[0] = t.Partition("BUSINESSES", shard)
+		}
+		return it
+	},
+	Read: func(it table.Item) (Business, error) {
+		b, err := table.DecodeDoc[Business](it)
+		b.DeliveryFee = cmp.Or(it.Number("deliveryFee"), "0")
+		return b, err
+	}}
 
 // byName returns a name's sort key in lists, cut to 64 characters.
 func byName(name string) string {
 	folded := []rune(cases.Fold().String(name))
 	return string(folded[:min(len(folded), 64)])
+}
+
+// typed checks a phone that is not what it was.
+func (b Business) typed(was *string) error {
+	if b.Phone != nil && (was == nil || *was != *b.Phone) && phone.Several(*b.Phone) {
+		return fault.Field("phone", "expected one phone number; this looks like several")
+	}
+	return nil
 }
 
 // normalize converts a business to its stored form and validates it. Its fee is in

@@ -33,7 +33,7 @@ func businesses(ctx context.Context, c *api.Caller, in *businessInput) (*api.Pag
 	}
 	return api.ListPage(ctx, c, in.Paging,
 		api.List[Business]{Name: "businesses", Partitions: api.Sharded(c.Tenant, shards, "BUSINESSES"),
-			Query: table.Query{Index: 1}, Map: BusinessFromItem})
+			Query: table.Query{Index: 1}, Kind: &BusinessKind})
 }
 
 type orderInput struct {
@@ -46,8 +46,8 @@ type orderInput struct {
 // orders reads the narrowest index that the filters allow (customer, business,
 // status, all) and applies the other filters to the result.
 func orders(ctx context.Context, c *api.Caller, in *orderInput) (*api.Page[Order], error) {
-	l := api.List[Order]{Name: "orders", Filters: []string{in.Status, in.BusinessID, in.CustomerID}, Map: OrderFromItem,
-		Query: table.Query{Backward: true}}
+	l := api.List[Order]{Name: "orders", Filters: []string{in.Status, in.BusinessID, in.CustomerID},
+		Kind: &OrderKind, Query: table.Query{Backward: true}}
 	if (in.BusinessID != "" && !ids.Valid(ids.Business, in.BusinessID)) ||
 		(in.CustomerID != "" && !ids.Valid(ids.Customer, in.CustomerID)) {
 		_, err := api.Position(in.Cursor, l.Name, l.Filters...)
@@ -81,16 +81,14 @@ func orders(ctx context.Context, c *api.Caller, in *orderInput) (*api.Page[Order
 }
 
 type mineInput struct {
+	api.From
 	Limit int `query:"limit" minimum:"1" maximum:"200" default:"30" doc:"Maximum number of orders."`
 }
 
 // mine reads by-g4 T#t#CUSTOMER#c#ORDERS.
-func mine(ctx context.Context, c *api.Caller, in *mineInput) (*api.Items[Order], error) {
-	page, err := api.ListPage(ctx, c, api.Paging{Limit: in.Limit}, api.List[Order]{Name: "my orders", Map: OrderFromItem,
+func mine(ctx context.Context, c *api.Caller, in *mineInput) (*api.Cut[Order], error) {
+	return api.ListCut(ctx, c, api.Paging{Limit: in.Limit, Cursor: in.Cursor}, api.List[Order]{
+		Name: "my orders", Kind: &OrderKind,
 		Partitions: []string{c.Tenant.Partition("CUSTOMER", c.Actor.Subject, "ORDERS")},
-		Query:      table.Query{Index: 4, Backward: true, Fill: true}})
-	if err != nil {
-		return nil, err
-	}
-	return &api.Items[Order]{Items: page.Items}, nil
+		Query:      table.Query{Index: 4, Backward: true}})
 }

@@ -15,7 +15,8 @@ import (
 //
 // Access pattern: by-g2 T#t#BUSINESSES#ALL#shard, shards merged.
 func Businesses(ctx context.Context, t table.Tenant, after string, limit int) ([]Business, string, error) {
-	return tenant.Page(ctx, t, table.Query{Index: 2, After: after, Limit: limit}, BusinessFromItem, "BUSINESSES", "ALL")
+	q := table.Query{Index: 2, After: after, Limit: limit}
+	return tenant.Page(ctx, t, q, BusinessKind.FromItem, "BUSINESSES", "ALL")
 }
 
 // Orders reads one page of the tenant's orders, newest first. If status is not
@@ -26,10 +27,10 @@ func Businesses(ctx context.Context, t table.Tenant, after string, limit int) ([
 func Orders(ctx context.Context, t table.Tenant, status, after string, limit int) ([]Order, string, error) {
 	q := table.Query{Index: 1, Backward: true, After: after, Limit: limit}
 	if status == "" {
-		return tenant.Page(ctx, t, q, OrderFromItem, "ORDERS")
+		return tenant.Page(ctx, t, q, OrderKind.FromItem, "ORDERS")
 	}
 	q.Index = 2
-	return tenant.Page(ctx, t, q, OrderFromItem, "ORDERS", status)
+	return tenant.Page(ctx, t, q, OrderKind.FromItem, "ORDERS", status)
 }
 
 // Older reads one page of the orders placed before a time, oldest first.

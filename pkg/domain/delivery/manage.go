@@ -31,7 +31,7 @@ func manageRows() []api.Row {
 		api.Get("/api/v1/businesses/{id}/menu", "svc_list_menu", read, listMenu, business, tag, extension,
 			api.Summary("List the menu of a business"), api.Text("Oldest item first, including those not available.")),
 		api.Post("/api/v1/businesses/{id}/menu", "svc_create_menu_item", change, createMenuItem, api.Created(), business,
-			api.EarlyOne(Menu), tag, extension, versioned, riders, api.Summary("Add an item to a menu"),
+			api.Early(readMenu), tag, extension, versioned, riders, api.Summary("Add an item to a menu"),
 			api.Text("At most 500 items.")),
 		api.Patch("/api/v1/businesses/{id}/menu/{item}", "svc_update_menu_item", change, patchMenuItem,
 			api.Needs(needMenuItem), tag, extension, versioned, riders, api.Summary("Change an item of a menu"),
@@ -70,12 +70,7 @@ func (e BusinessEdit) set(b *Business) {
 }
 
 func getBusiness(ctx context.Context, c *api.Caller, in *oneBusiness) (*ManagedBusiness, error) {
-	it, err := c.Item(ctx, BusinessKey(c.Tenant, in.ID))
-	if err != nil {
-		return nil, err
-	}
-	b, err := BusinessFromItem(it)
-	c.Tagged(it.Version)
+	b, err := api.Stored(ctx, c, &BusinessKind, BusinessKey(c.Tenant, in.ID))
 	out := b.Managed()
 	return &out, err
 }
@@ -95,7 +90,7 @@ func createBusiness(ctx context.Context, c *api.Caller, in *createBusinessInput)
 	out := b.Managed()
 	c.Tagged(int64(1))
 	return api.Make(ctx, c, &out, func(tx *table.Tx) error {
-		audit.Add(tx, c.Tenant, c.By(), "business.add", b.ID, BusinessItem(c.Tenant, b, state.WriteShards), out)
+		audit.Add(tx, c.Tenant, c.By(), "business.add", b.ID, BusinessKind.Sharded(c.Tenant, b, b.ID, state.WriteShards), out)
 		return nil
 	})
 }
@@ -126,7 +121,7 @@ func listMenu(ctx context.Context, c *api.Caller, in *oneBusiness) (*api.Items[M
 	if err != nil {
 		return nil, err
 	}
-	_, err = knownBusiness(ctx, c, in.ID)
+	_, err = api.Stored(ctx, c, &BusinessKind, BusinessKey(c.Tenant, in.ID))
 	if err != nil {
 		return nil, err
 	}
@@ -142,22 +137,17 @@ func priced(ctx context.Context, c *api.Caller, all []MenuItem) (*api.Items[Menu
 	return &api.Items[MenuItem]{Items: all}, err
 }
 
-// knownBusiness returns fault.NotFound if there is no such business.
-func knownBusiness(ctx context.Context, c *api.Caller, id string) (Business, error) {
-	it, err := c.Item(ctx, BusinessKey(c.Tenant, id))
-	if err != nil {
-		return Business{}, err
-	}
-	return BusinessFromItem(it)
-}
-
 type createMenuItemInput struct {
 	ID   string `path:"id" doc:"Identifier of the business." example:"biz_01JT7M4C6Q8V2N5X9B3D1F7H0K"`
 	Body MenuItemEdit
 }
 
+func readMenu(ctx context.Context, t table.Tenant, p api.Peek) ([]MenuItem, error) {
+	return Menu(ctx, t, p.Path("id"))
+}
+
 func createMenuItem(ctx context.Context, c *api.Caller, in *createMenuItemInput) (*MenuItem, error) {
-	if _, err := knownBusiness(ctx, c, in.ID); err != nil {
+	if _, err := api.Stored(ctx, c, &BusinessKind, BusinessKey(c.Tenant, in.ID)); err != nil {
 		return nil, err
 	}
 	state, err := c.Live(ctx)

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
+	"svc/internal/test/apitest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/delivery"
-	"svc/pkg/edge/api/apitest"
-	"svc/pkg/local/testkit"
 )
 
 // An operator adds a business with a menu. Prices stay exact. A change is of the

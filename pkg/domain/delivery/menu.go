@@ -18,7 +18,7 @@ import (
 // mostOnMenu is the maximum number of items of a menu.
 const mostOnMenu = 500
 
-// MenuItem is what a business sells.
+// MenuItem is what a business sells. It is not deleted: Available hides it from riders.
 type MenuItem struct {
 	ID string `json:"id" doc:"The value of menuItemId in an order."`
 	MenuItemEdit
@@ -41,16 +41,12 @@ func MenuItemKey(t table.Tenant, businessID, id string) table.Key {
 
 const menuPrefix = "MENU#"
 
-// MenuItemFromItem decodes a menu item. It returns fault.NotFound if there is
-// none.
-func MenuItemFromItem(it table.Item) (MenuItem, error) { return table.DecodeDoc[MenuItem](it) }
-
-var _ = table.Kind{Type: "menuitem", Personal: "nothing"}
-
-func menuItem(t table.Tenant, businessID string, m MenuItem) table.Item {
-	m.Currency = ""
-	return table.Item{Key: MenuItemKey(t, businessID, m.ID), Type: "menuitem", Version: 1, Doc: m}
-}
+// MenuKind stores the items of a business's menu, without the currency.
+var MenuKind = table.Kind[MenuItem]{Type: "menuitem", Personal: "nothing",
+	Row: func(t table.Tenant, businessID string, m MenuItem) table.Item {
+		m.Currency = ""
+		return table.Item{Key: MenuItemKey(t, businessID, m.ID), Version: 1, Doc: m}
+	}}
 
 // in returns the menu item with the currency of its price, which is the tenant's.
 func (m MenuItem) in(currency string) MenuItem {
@@ -88,35 +84,8 @@ func (m *MenuItem) normalize(currency string) error {
 //
 // Access pattern: T#t#BUSINESS#b, MENU#…, strongly consistent.
 func Menu(ctx context.Context, t table.Tenant, businessID string) ([]MenuItem, error) {
-	page, err := t.Query(ctx, BusinessKey(t, businessID).PK, table.Query{Prefix: menuPrefix, Limit: mostOnMenu,
-		Consistent: true, Fill: true})
-	if err != nil {
-		return nil, fmt.Errorf("menu: %w", err)
-	}
-	return table.DecodeAll(page.Items, MenuItemFromItem)
-}
-
-// MenuOf is Menu, with currencies, for a business that must exist.
-func MenuOf(ctx context.Context, t table.Tenant, businessID string) ([]MenuItem, error) {
-	if !ids.Valid(ids.Business, businessID) {
-		return nil, fault.NotFound()
-	}
-	it, err := t.Get(ctx, BusinessKey(t, businessID))
-	if err != nil {
-		return nil, err
-	}
-	if !it.Found() {
-		return nil, fault.NotFound()
-	}
-	flags, err := tenant.Flags(ctx, t)
-	if err != nil {
-		return nil, err
-	}
-	all, err := Menu(ctx, t, businessID)
-	for i := range all {
-		all[i] = all[i].in(flags.Text("currency"))
-	}
-	return all, err
+	return MenuKind.List(ctx, t.Handle, BusinessKey(t, businessID).PK, table.Query{Prefix: menuPrefix,
+		Limit: mostOnMenu, Consistent: true, Fill: true})
 }
 
 // AddMenuItem adds an item to the menu of a business. It generates the ID if it is
@@ -163,7 +132,7 @@ func roomOnMenu(menu []MenuItem) error {
 
 func addToMenu(tx *table.Tx, t table.Tenant, by audit.By, businessID string, m MenuItem) {
 	tx.Check(BusinessKey(t, businessID)).If("attribute_exists(pk)").Else(fault.NotFound())
-	audit.Add(tx, t, by, "menu.add", businessID, menuItem(t, businessID, m), m)
+	audit.Add(tx, t, by, "menu.add", businessID, MenuKind.Item(t, businessID, m), m)
 }
 
 // SetMenuItem changes an item of a menu. It returns fault.NotFound if there is
@@ -186,12 +155,11 @@ func menuChange(
 	t table.Tenant, by audit.By, businessID, id, currency string, edit func(*MenuItem) error,
 ) audit.Change[MenuItem] {
 	return audit.Change[MenuItem]{Tenant: t, By: by, What: "menu.set", Subject: businessID,
-		Key: MenuItemKey(t, businessID, id), Edit: edit,
+		Key: MenuItemKey(t, businessID, id), Kind: &MenuKind, In: businessID, Edit: edit,
 		FromItem: func(it table.Item) (MenuItem, error) {
-			m, err := MenuItemFromItem(it)
+			m, err := MenuKind.FromItem(it)
 			return m.in(currency), err
 		},
-		Item: func(_ table.Item, now MenuItem) table.Item { return menuItem(t, businessID, now) },
 		Check: func(was MenuItem, now *MenuItem) error {
 			now.ID = was.ID
 			return now.normalize(currency)

@@ -3,7 +3,6 @@ package delivery
 import (
 	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -17,6 +16,8 @@ import (
 
 // Order is an order placed with a business.
 // Amounts are in currency units.
+// Names and prices are those of the menu at the request, and stay. The company collects
+// the total itself: an order has no way of payment, and its delivery changes no wallet.
 type Order struct {
 	ID              string      `json:"id" doc:"Identifier of the order."`
 	OrderCode       string      `json:"orderCode" doc:"Short code for people."`
@@ -46,7 +47,8 @@ type Line struct {
 var Statuses = []string{"PENDING", "ACCEPTED", "PREPARING", "READY", "PICKED_UP", "DELIVERED", "CANCELLED"}
 
 // moves reports whether an order may change from one status to the other:
-// forward along Statuses, or to CANCELLED before the order is picked up.
+// forward along Statuses, or to CANCELLED before the order is picked up. Steps may be left
+// out, because not every kitchen reports each. A rider cancels only while it is PENDING.
 func moves(from, to string) bool {
 	i, j := slices.Index(Statuses, from), slices.Index(Statuses, to)
 	switch {
@@ -58,9 +60,9 @@ func moves(from, to string) bool {
 	return j > i
 }
 
-// shown returns what the audit log shows of the order. The log outlives the address
+// withoutAddress returns what the audit log shows of the order. The log outlives the address
 // (tenant.Retention), so it does not have it.
-func (o Order) shown() any {
+func (o Order) withoutAddress() any {
 	return struct {
 		Order
 		DeliveryAddress *string `json:"deliveryAddress,omitempty"`
@@ -78,27 +80,14 @@ func OrdersOf(t table.Tenant, customer string) (partition string, index int) {
 	return t.Partition("CUSTOMER", customer, "ORDERS"), 4
 }
 
-// OrderFromItem decodes an order from its item. It returns fault.NotFound if
-// there is none.
-func OrderFromItem(it table.Item) (Order, error) {
-	return table.DecodeDoc[Order](it)
-}
-
-// OrderItem returns the stored form of a new order.
-func OrderItem(t table.Tenant, o Order, writeShards int) table.Item {
-	return orderItem(t, o, shard(o.ID, writeShards))
-}
-
-var _ = table.Kind{Type: "order", Personal: "address of the delivery", Erasure: "removes"}
-
-func orderItem(t table.Tenant, o Order, shard string) table.Item {
-	return table.Item{Key: OrderKey(t, o.ID), Type: "order", Version: 1, Doc: o, R: o.CreatedAt + "#" + o.ID,
-		G: [4]string{t.Partition("ORDERS", shard), t.Partition("ORDERS", o.Status, shard),
-			t.Partition("BUSINESS", o.BusinessID, "ORDERS"), t.Partition("CUSTOMER", o.CustomerID, "ORDERS")},
-		Attrs: map[string]any{"status": o.Status, "businessId": o.BusinessID, "customerId": o.CustomerID}}
-}
-
-func shard(id string, writeShards int) string { return strconv.Itoa(ids.Pick(id, writeShards)) }
+// OrderKind stores orders.
+var OrderKind = table.Kind[Order]{Type: "order", Personal: "address of the delivery", Erasure: "removes",
+	Row: func(t table.Tenant, shard string, o Order) table.Item {
+		return table.Item{Key: OrderKey(t, o.ID), Version: 1, R: o.CreatedAt + "#" + o.ID,
+			G: [4]string{t.Partition("ORDERS", shard), t.Partition("ORDERS", o.Status, shard),
+				t.Partition("BUSINESS", o.BusinessID, "ORDERS"), t.Partition("CUSTOMER", o.CustomerID, "ORDERS")},
+			Attrs: map[string]any{"status": o.Status, "businessId": o.BusinessID, "customerId": o.CustomerID}}
+	}}
 
 // normalize converts an order to its stored form and validates it. It computes
 // subtotal and total from the lines and the fee.

@@ -54,12 +54,7 @@ type oneOrder struct {
 }
 
 func getOrder(ctx context.Context, c *api.Caller, in *oneOrder) (*Order, error) {
-	it, err := c.Item(ctx, OrderKey(c.Tenant, in.ID))
-	if err != nil {
-		return nil, err
-	}
-	c.Tagged(it.Version)
-	o, err := OrderFromItem(it)
+	o, err := api.Stored(ctx, c, &OrderKind, OrderKey(c.Tenant, in.ID))
 	return &o, err
 }
 
@@ -91,7 +86,7 @@ func myMenu(ctx context.Context, c *api.Caller, in *oneBusiness) (*api.Items[Men
 	if err != nil {
 		return nil, err
 	}
-	b, err := knownBusiness(ctx, c, in.ID)
+	b, err := api.Stored(ctx, c, &BusinessKind, BusinessKey(c.Tenant, in.ID))
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +96,7 @@ func myMenu(ctx context.Context, c *api.Caller, in *oneBusiness) (*api.Items[Men
 	return priced(ctx, c, slices.DeleteFunc(all, func(m MenuItem) bool { return !*m.Available }))
 }
 
-// OrderRequest is what a rider orders.
+// OrderRequest is what a rider orders. ExpectedTotal is for an app whose menu may be old.
 type OrderRequest struct {
 	BusinessID      string       `json:"businessId" minLength:"1" maxLength:"100" example:"biz_01JT7M4C6Q8V2N5X9B3D1F7H0K" doc:"An active business of the company."`
 	Items           []MenuChoice `json:"items" minItems:"1" maxItems:"50" nullable:"false" doc:"What to prepare."`
@@ -146,7 +141,7 @@ func placeOrder(ctx context.Context, c *api.Caller, in *placeInput) (*Order, err
 	if !it.Found() {
 		return nil, errBusiness
 	}
-	b, err := BusinessFromItem(it)
+	b, err := BusinessKind.FromItem(it)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +189,7 @@ func chosen(ctx context.Context, c *api.Caller, businessID string, choices []Men
 		if !it.Found() {
 			return nil, unknown
 		}
-		m, err := MenuItemFromItem(it)
+		m, err := MenuKind.FromItem(it)
 		if err != nil {
 			return nil, err
 		}
@@ -207,11 +202,7 @@ func chosen(ctx context.Context, c *api.Caller, businessID string, choices []Men
 }
 
 func myOrder(ctx context.Context, c *api.Caller, in *oneOrder) (*Order, error) {
-	it, err := c.Item(ctx, OrderKey(c.Tenant, in.ID))
-	if err != nil {
-		return nil, err
-	}
-	o, err := OrderFromItem(it)
+	o, err := OrderKind.Get(ctx, c.Item, OrderKey(c.Tenant, in.ID))
 	if err == nil && o.CustomerID != c.Actor.Subject {
 		err = fault.NotFound()
 	}

@@ -8,12 +8,12 @@ import (
 	"sync"
 	"testing"
 
+	"svc/internal/test/apitest"
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/audit"
 	"svc/pkg/domain/delivery"
 	"svc/pkg/domain/driver"
-	"svc/pkg/edge/api/apitest"
 )
 
 // menu has a business with a fee of 1.99, soup for 7.1, and tea for 0.35, which is

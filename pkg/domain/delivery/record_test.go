@@ -5,8 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/domain/delivery"
-	"svc/pkg/local/testkit"
 )
 
 // An order reads back with every field that was written.
@@ -22,14 +22,14 @@ func TestEveryFieldIsRead(t *testing.T) {
 	bare := full
 	bare.ID, bare.DriverID, bare.Items = "ord_2", nil, []delivery.Line{{Name: "Ramen", Quantity: 1, UnitPrice: "16.75"}}
 	for _, want := range []delivery.Order{full, bare} {
-		if err := tn.Load(t.Context(), delivery.OrderItem(tn, want, 1)); err != nil {
+		if err := tn.Load(t.Context(), delivery.OrderKind.Sharded(tn, want, want.ID, 1)); err != nil {
 			t.Fatal(err)
 		}
 		it, err := tn.Get(t.Context(), delivery.OrderKey(tn, want.ID))
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := delivery.OrderFromItem(it)
+		got, err := delivery.OrderKind.FromItem(it)
 		if err != nil {
 			t.Fatal(err)
 		}

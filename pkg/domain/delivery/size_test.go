@@ -11,13 +11,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"svc/internal/test/apitest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/delivery"
-	"svc/pkg/edge/api/apitest"
-	"svc/pkg/local/testkit"
 )
 
 // A page of the largest orders fits into the function's response, and the
@@ -35,7 +35,7 @@ func TestLargestOrders(t *testing.T) {
 		o := delivery.Order{ID: ids.New(ids.Order, at), OrderCode: fmt.Sprint("C", i), Status: "CANCELLED",
 			BusinessID: w.biz[0], CustomerID: w.riders[0], Items: lines, Subtotal: "1", DeliveryFee: "1", Total: "2",
 			Currency: "USD", DeliveryAddress: "1 Street", CreatedAt: timestamp.Format(at), UpdatedAt: timestamp.Format(at)}
-		items = append(items, delivery.OrderItem(w.tn, o, shards))
+		items = append(items, delivery.OrderKind.Sharded(w.tn, o, o.ID, shards))
 		want = append([]string{o.ID}, want...)
 	}
 	if err := w.tn.Load(t.Context(), items...); err != nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"strings"
 
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
@@ -26,7 +25,7 @@ func AddBusiness(ctx context.Context, t table.Tenant, by audit.By, b Business) (
 	if err := b.prepare(by, flags.Text("currency")); err != nil {
 		return Business{}, err
 	}
-	it := BusinessItem(t, b, max(1, int(flags.Int("writeShards"))))
+	it := BusinessKind.Sharded(t, b, b.ID, max(1, int(flags.Int("writeShards"))))
 	return b, audit.Create(ctx, t, by, "business.add", b.ID, it, b.Managed())
 }
 
@@ -34,6 +33,9 @@ func AddBusiness(ctx context.Context, t table.Tenant, by audit.By, b Business) (
 func (b *Business) prepare(by audit.By, currency string) error {
 	if b.ID == "" {
 		b.ID = ids.New(ids.Business, by.At)
+	}
+	if err := b.typed(nil); err != nil {
+		return err
 	}
 	return b.normalize(currency)
 }
@@ -58,11 +60,13 @@ func businessChange(
 	t table.Tenant, by audit.By, id, currency string, edit func(*Business) error,
 ) audit.Change[Business] {
 	return audit.Change[Business]{Tenant: t, By: by, What: "business.set", Subject: id,
-		Key: BusinessKey(t, id), FromItem: BusinessFromItem, Edit: edit,
-		Item:  func(read table.Item, now Business) table.Item { return businessItem(t, now, shardOf(read.G[1])) },
+		Key: BusinessKey(t, id), Kind: &BusinessKind, Edit: edit,
 		Shown: func(b Business) any { return b.Managed() },
 		Check: func(was Business, now *Business) error {
 			now.ID = was.ID
+			if err := now.typed(was.Phone); err != nil {
+				return err
+			}
 			return now.normalize(currency)
 		}}
 }
@@ -122,7 +126,8 @@ func (o *Order) prepare(by audit.By) error {
 
 // add adds a new order to the transaction. flags is a copy of the tenant's flags.
 func (o Order) add(tx *table.Tx, t table.Tenant, by audit.By, flags table.Item) {
-	audit.Add(tx, t, by, "order.add", o.ID, OrderItem(t, o, max(1, int(flags.Int("writeShards")))), o.shown())
+	it := OrderKind.Sharded(t, o, o.ID, max(1, int(flags.Int("writeShards"))))
+	audit.Add(tx, t, by, "order.add", o.ID, it, o.withoutAddress())
 	tenant.Price(tx, flags)
 }
 
@@ -148,9 +153,8 @@ func SetOrder(ctx context.Context, t table.Tenant, by audit.By, id, status strin
 // orderChange is a change of an order's status or driver.
 func orderChange(t table.Tenant, by audit.By, id string, edit func(*Order) error) audit.Change[Order] {
 	return audit.Change[Order]{Tenant: t, By: by, What: "order.set", Subject: id,
-		Key: OrderKey(t, id), FromItem: OrderFromItem, Edit: edit,
-		Item:  func(read table.Item, now Order) table.Item { return orderItem(t, now, shardOf(read.G[0])) },
-		Shown: Order.shown,
+		Key: OrderKey(t, id), Kind: &OrderKind, Edit: edit,
+		Shown: Order.withoutAddress,
 		Check: func(was Order, now *Order) error {
 			if reflect.DeepEqual(was, *now) {
 				return nil // the address of an order that is over may be gone
@@ -183,5 +187,3 @@ func (o Order) follows(was Order) error {
 	}
 	return nil
 }
-
-func shardOf(partition string) string { return partition[strings.LastIndexByte(partition, '#')+1:] }

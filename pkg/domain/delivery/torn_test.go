@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/domain/delivery"
-	"svc/pkg/local/testkit"
 )
 
 // TestOrdersOfTornReads: a batch read may find an order as it was before a change. The

@@ -126,18 +126,16 @@ func decline(ctx context.Context, c *api.Caller, in *input) (*trip.Changed, erro
 const mostOpen = 50
 
 // open reads the open trips by place, around the position that is read with the
-// checks.
+// checks. The list may have a trip a moment longer than it is open: to accept it then is a
+// 409.
 func open(ctx context.Context, c *api.Caller, _ *struct{}) (*api.Items[OpenTrip], error) {
 	out := &api.Items[OpenTrip]{Items: []OpenTrip{}}
-	it, err := c.Item(ctx, settings.Key(c.Tenant))
-	if err != nil {
-		return nil, err
-	}
-	d, err := settings.FromItem(it)
+	d, err := settings.Kind.Get(ctx, c.Item, settings.Key(c.Tenant))
 	if err != nil || d.Dispatch.Mode != settings.Open {
 		return out, err
 	}
-	if it, err = c.Item(ctx, driver.LocationKey(c.Tenant, c.Actor.Subject)); err != nil {
+	it, err := c.Item(ctx, driver.LocationKey(c.Tenant, c.Actor.Subject))
+	if err != nil {
 		return nil, err
 	}
 	l, ok, err := driver.LocationFromItem(it)

@@ -82,7 +82,7 @@ func (o TripOffer) end(tx *table.Tx, was table.Item, now time.Time, otherwise er
 	tx.Put(it).If("written = ?", was.Text("written")).Else(otherwise)
 }
 
-var _ = table.Kind{Type: "offer", Personal: "of a driver", Erasure: "deletes"}
+var _ = table.Kind[any]{Type: "offer", Personal: "of a driver", Erasure: "deletes"}
 
 // item returns the stored form, without the time until which the offer stands.
 // Attribute written is different after each write.
@@ -118,7 +118,7 @@ const openTrips = "OPENTRIPS"
 // OpenKey returns the key of a trip's entry in the list of open trips.
 func OpenKey(t table.Tenant, tripID string) table.Key { return t.Key("TRIP", tripID, "OPENTRIP") }
 
-var _ = table.Kind{Type: "opentrip", Personal: "addresses of a ride that waits", Erasure: "deletes",
+var _ = table.Kind[any]{Type: "opentrip", Personal: "addresses of a ride that waits", Erasure: "deletes",
 	Once: "written once, then deleted"}
 
 // OpenItem returns the entry of an open trip.

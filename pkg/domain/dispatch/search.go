@@ -19,15 +19,7 @@ type Search struct {
 // SearchKey returns the key of the state of a trip's search.
 func SearchKey(t table.Tenant, tripID string) table.Key { return t.Key("TRIP", tripID, "DISPATCH") }
 
-// SearchFromItem decodes the state; an absent one is the zero Search.
-func SearchFromItem(it table.Item) (Search, error) {
-	if !it.Found() {
-		return Search{}, nil
-	}
-	return table.DecodeDoc[Search](it)
-}
-
-var _ = table.Kind{Type: "dispatch", Personal: "nothing"}
+var _ = table.Kind[Search]{Type: "dispatch", Personal: "nothing"}
 
 // Put writes the state on the condition that it has not changed since it was read.
 // Else the transaction fails with otherwise.

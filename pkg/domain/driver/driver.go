@@ -33,7 +33,7 @@ type Driver struct {
 	VehicleColor      *string      `json:"vehicleColor" doc:"Colour of the vehicle."`
 	CurrentLat        *json.Number `json:"currentLat" nullable:"true" doc:"Latitude of the last known position, WGS 84 degrees."`
 	CurrentLng        *json.Number `json:"currentLng" nullable:"true" doc:"Longitude of the last known position, WGS 84 degrees."`
-	LocationUpdatedAt *string      `json:"locationUpdatedAt" format:"date-time" doc:"When the position was last reported."`
+	LocationUpdatedAt *string      `json:"locationUpdatedAt" format:"date-time" doc:"When the last known position was measured. It says where the driver is now only if the driver is not OFFLINE and this is at most five minutes ago."`
 	ErasedAt          *string      `json:"erasedAt,omitempty" format:"date-time" doc:"When the person was erased; absent otherwise. Name, address and vehicle are then empty. An extension of the specification."`
 }
 
@@ -49,12 +49,15 @@ type Record struct {
 	Driver
 	// ServiceTypeIDs are the service types that the driver takes by dispatch. Without
 	// any, the driver takes all.
-	ServiceTypeIDs  []string `json:"serviceTypeIds,omitempty"`
-	ExternalID      string   `json:"externalId,omitempty"` // the driver's id in another system, from an import
-	Disabled        bool     `json:"disabled"`
-	CreatedAt       string   `json:"createdAt"`
-	StatusUpdatedAt string   `json:"statusUpdatedAt,omitempty"`
-	Trip            string   `json:"-"` // the ride that made the driver BUSY; "" if there is none
+	ServiceTypeIDs []string `json:"serviceTypeIds,omitempty"`
+	// Number is the number that Phone stands for. Only programs that link the
+	// numbering plans of all countries write it.
+	Number          *phone.Number `json:"number,omitempty"`
+	ExternalID      string        `json:"externalId,omitempty"` // the driver's id in another system, from an import
+	Disabled        bool          `json:"disabled"`
+	CreatedAt       string        `json:"createdAt"`
+	StatusUpdatedAt string        `json:"statusUpdatedAt,omitempty"`
+	Trip            string        `json:"-"` // the ride that made the driver BUSY; "" if there is none
 	// RatingSum and RatingCount are the sum and the number of the riders' ratings. The
 	// projection counts them. After the first rating, Rating is their mean.
 	RatingSum   int64 `json:"-"`
@@ -101,7 +104,7 @@ func (r *Record) normalize() error {
 		}
 	}
 	var wrong fault.Faults
-	wrong.Unless(r.FirstName != "" || r.LastName != "", "name", "expected a first or last name")
+	wrong.Unless(r.FirstName != "" || r.LastName != "", "firstName", "expected a first or last name")
 	wrong.Unless(email.Valid(email.Fold(r.Email)), "email", "expected a mail address")
 	wrong.Unless(len(r.ServiceTypeIDs) <= mostServices && !slices.ContainsFunc(r.ServiceTypeIDs, func(id string) bool {
 		return !ids.Valid(ids.Service, id)
@@ -119,6 +122,9 @@ func (r *Record) normalize() error {
 		{"vehiclePlate", r.VehiclePlate}, {"vehicleModel", r.VehicleModel}, {"vehicleColor", r.VehicleColor}} {
 		wrong.Unless(label.text == nil || plaintext.IsOptional(*label.text, 100), label.field,
 			"expected at most 100 characters, none of them a control character")
+	}
+	if !r.Number.Of(r.Phone) {
+		r.Number = nil
 	}
 	wrong.Unless(r.Phone == nil || phone.Is(*r.Phone), "phone", "expected a phone number, as in +1 212 555 0181")
 	if r.PhotoURL != nil {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"svc/internal/test/apitest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/access/login"
 	"svc/pkg/base/fault"
@@ -20,8 +22,6 @@ import (
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/driver"
-	"svc/pkg/edge/api/apitest"
-	"svc/pkg/local/testkit"
 )
 
 func by(after time.Duration) audit.By {
@@ -122,7 +122,7 @@ func TestShape(t *testing.T) {
 	if diff := cmp.Diff(want, string(p.Items[0])); diff != "" {
 		t.Error(diff)
 	}
-	_, err := driver.Change(t.Context(), tn, by(time.Hour), r.ID, func(r *driver.Record) error {
+	_, err := driver.Store.Change(t.Context(), tn, by(time.Hour), r.ID, func(r *driver.Record) error {
 		lat, lng, rating, plate, at := json.Number("40.71820"), json.Number("-74.0"), json.Number("4.90"), "MTR-1",
 			"2026-03-01T12:30:00.000Z"
 		r.CurrentLat, r.CurrentLng, r.Rating, r.VehiclePlate, r.LocationUpdatedAt = &lat, &lng, &rating, &plate, &at
@@ -170,7 +170,8 @@ func TestStatus(t *testing.T) {
 			t.Errorf("%q: %d %s", body, a.Status, a.Body)
 		}
 	}
-	if now, err := driver.ByID(t.Context(), tn, r.ID); err != nil || now.Status != "OFFLINE" || now.Email != r.Email {
+	if now, err := driver.Store.ByID(t.Context(), tn, r.ID); err != nil || now.Status != "OFFLINE" ||
+		now.Email != r.Email {
 		t.Errorf("the record: %+v, %v", now, err)
 	}
 }
@@ -196,7 +197,8 @@ func TestStatusRace(t *testing.T) {
 				return tx.Commit(ctx)
 			}
 			err := table.Retry(t.Context(), count)
-			for deadline := time.Now().Add(time.Minute); errors.Is(err, fault.Unavailable(nil)) && time.Now().Before(deadline); {
+			deadline := time.Now().Add(testkit.Patience)
+			for errors.Is(err, fault.Unavailable(nil)) && time.Now().Before(deadline) {
 				err = table.Retry(t.Context(), count)
 			}
 			if err != nil {
@@ -205,7 +207,8 @@ func TestStatusRace(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if now, err := driver.ByID(t.Context(), tn, r.ID); err != nil || now.TotalTrips != 10 || now.Status == "OFFLINE" {
+	if now, err := driver.Store.ByID(t.Context(), tn, r.ID); err != nil || now.TotalTrips != 10 ||
+		now.Status == "OFFLINE" {
 		t.Errorf("%+v, %v", now, err)
 	}
 }
@@ -216,7 +219,7 @@ func TestDisableWins(t *testing.T) {
 	tn := s.Tenant("USD", 1)
 	r := add(t, tn, "ann", driver.Online)
 	token, answers := s.Token(tn, authz.Driver, r.ID), []int{}
-	_, err := driver.Change(t.Context(), tn, by(time.Minute), r.ID, func(r *driver.Record) error {
+	_, err := driver.Store.Change(t.Context(), tn, by(time.Minute), r.ID, func(r *driver.Record) error {
 		r.Disabled = true // and before it is written:
 		answers = append(answers, s.Do(http.MethodPatch, "/api/v1/me/status", token, `{"online":true}`).Status)
 		return nil
@@ -237,10 +240,10 @@ func TestDisableWins(t *testing.T) {
 	}) {
 		t.Errorf("audit log: %+v, %v", entries, err)
 	}
-	if now, err := driver.ByID(t.Context(), tn, r.ID); err != nil || now.Status != driver.Offline {
+	if now, err := driver.Store.ByID(t.Context(), tn, r.ID); err != nil || now.Status != driver.Offline {
 		t.Errorf("the disabled driver is %s, %v", now.Status, err)
 	}
-	if _, err := driver.Change(t.Context(), tn, by(2*time.Minute), r.ID,
+	if _, err := driver.Store.Change(t.Context(), tn, by(2*time.Minute), r.ID,
 		func(r *driver.Record) error { r.Disabled = false; return nil }); err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +259,7 @@ func TestInterruptedDisable(t *testing.T) {
 	r := add(t, tn, "ann", driver.Online)
 	token := s.Token(tn, authz.Driver, r.ID)
 	disable := func(ctx context.Context, before func()) error {
-		_, err := driver.Change(ctx, tn, by(time.Minute), r.ID, func(r *driver.Record) error {
+		_, err := driver.Store.Change(ctx, tn, by(time.Minute), r.ID, func(r *driver.Record) error {
 			r.Disabled = true
 			before()
 			return nil
@@ -265,7 +268,7 @@ func TestInterruptedDisable(t *testing.T) {
 	}
 	agree := func(disabled bool) {
 		t.Helper()
-		now, err := driver.ByID(t.Context(), tn, r.ID)
+		now, err := driver.Store.ByID(t.Context(), tn, r.ID)
 		testkit.Must(t, err)
 		l, err := login.Find(t.Context(), tn, authz.Driver, r.Email)
 		testkit.Must(t, err)
@@ -314,7 +317,7 @@ func TestSignIn(t *testing.T) {
 		t.Errorf("as a rider: %v", err)
 	}
 	rename := func(id, address string) error {
-		_, err := driver.Change(t.Context(), tn, by(time.Second), id, func(r *driver.Record) error {
+		_, err := driver.Store.Change(t.Context(), tn, by(time.Second), id, func(r *driver.Record) error {
 			r.Email = address
 			return nil
 		})
@@ -338,7 +341,7 @@ func TestSignIn(t *testing.T) {
 	if err := setPassword(t, tn, ana, "new"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := driver.Change(t.Context(), tn, by(time.Minute), ana.ID,
+	if _, err := driver.Store.Change(t.Context(), tn, by(time.Minute), ana.ID,
 		func(r *driver.Record) error { r.Disabled = true; return nil }); err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,8 @@ func Rows() []api.Row {
 			api.Tag("Me"), api.Summary("Go online or offline"),
 			api.Confirm("The company sees at once whether the driver is available for rides."),
 			api.Text("Give either `online` or `status`. Nothing but the status changes. If the company's "+
-				"`dispatch.driverStatus` is `strict`, a driver who has a ride stays `BUSY` until it ends; another status is a 409.")),
+				"`dispatch.driverStatus` is `strict`, a driver who has a ride stays `BUSY` until it ends; another status is a 409. "+
+				"So is going online without a valid licence if `dispatch.driverLicence` is `valid`.")),
 	}
 }
 
@@ -96,6 +97,11 @@ func setStatus(ctx context.Context, c *api.Caller, in *statusInput) (*StatusChan
 	if err != nil {
 		return nil, err
 	}
+	if tenant.NeedsLicence(state.Flags) && status != Offline {
+		if err := licensed(ctx, c.Tenant, c.Actor.Subject, c.Now); err != nil {
+			return nil, err
+		}
+	}
 	it, answer := state.Actor, &StatusChanged{ID: c.Actor.Subject, Status: status, UpdatedAt: timestamp.Format(c.Now)}
 	err = table.Retry(ctx, func(ctx context.Context) error {
 		if !it.Found() {
@@ -115,7 +121,7 @@ func setStatus(ctx context.Context, c *api.Caller, in *statusInput) (*StatusChan
 		}
 		r.Status, r.StatusUpdatedAt = status, answer.UpdatedAt
 		tx := c.Tenant.Write()
-		tx.Replace(accounts.Rewritten(c.Tenant, it, r)).Else(table.ErrConflict)
+		tx.Replace(Store.Rewritten(c.Tenant, it, r)).Else(table.ErrConflict)
 		it = table.Item{} // read again after a conflict
 		return c.Commit(ctx, tx, answer)
 	})

@@ -5,8 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
+	"svc/pkg/base/panics"
 	"svc/pkg/data/table"
 )
 
@@ -55,7 +54,7 @@ const located = 100
 // nothing. Requests for more than located drivers are sent at the same time.
 func locate(ctx context.Context, t table.Tenant, drivers []listed) error {
 	drivers = slices.DeleteFunc(slices.Clone(drivers), func(d listed) bool { return !d.located })
-	group, ctx := errgroup.WithContext(ctx)
+	group, ctx := panics.WithContext(ctx)
 	for some := range slices.Chunk(drivers, located) {
 		group.Go(func() error {
 			keys := make([]table.Key, len(some))

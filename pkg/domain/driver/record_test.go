@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/domain/driver"
-	"svc/pkg/local/testkit"
 )
 
 // fill sets every field to a distinct value.

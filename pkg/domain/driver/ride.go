@@ -22,7 +22,7 @@ func BeginRide(tx *table.Tx, t table.Tenant, it table.Item, trip string, now tim
 		return fault.InvalidState("The driver is %s. Only a driver who is ONLINE can get a ride.", r.Shown().Status)
 	}
 	r.Status, r.Trip, r.StatusUpdatedAt = Busy, trip, timestamp.Format(now)
-	tx.Replace(accounts.Rewritten(t, it, r)).Else(table.ErrConflict)
+	tx.Replace(Store.Rewritten(t, it, r)).Else(table.ErrConflict)
 	return nil
 }
 
@@ -47,6 +47,6 @@ func EndRide(tx *table.Tx, t table.Tenant, it table.Item, trip string, now time.
 	if r.Trip = ""; r.Status == Busy {
 		r.Status, r.StatusUpdatedAt = Online, timestamp.Format(now)
 	}
-	tx.Replace(accounts.Rewritten(t, it, r)).Else(table.ErrConflict)
+	tx.Replace(Store.Rewritten(t, it, r)).Else(table.ErrConflict)
 	return nil
 }

@@ -6,11 +6,10 @@ import (
 	"log/slog"
 	"net/http"
 
-	"golang.org/x/sync/errgroup"
-
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/money"
+	"svc/pkg/base/panics"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/settings"
 	"svc/pkg/edge/api"
@@ -25,7 +24,7 @@ func Rows(client http.RoundTripper) []api.Row {
 			api.Tag("Fares"), api.Summary("List the service types that a rider may choose"),
 			api.Text("The company's active service types. An `id` is the value to send as `serviceTypeId`.")),
 		api.Post("/api/v1/me/estimates", "svc_estimate_ride", policy, estimator{client}.estimate, api.Extension(),
-			api.EarlyBy(read), api.NeedsRecent(needSettings), api.Tag("Fares"), api.Summary("Estimate what a ride would cost"),
+			api.Early(read), api.NeedsRecent(needSettings), api.Tag("Fares"), api.Summary("Estimate what a ride would cost"),
 			api.Text("One estimate for each active service type with prices. An estimate is valid for five minutes: a ride "+
 				"that is requested with its `estimateId` gets its fare as `estimatedFare`. A service type whose fare would be "+
 				"above the company's largest fare is left out. Distance and duration come from the company's routing engine, "+
@@ -34,8 +33,8 @@ func Rows(client http.RoundTripper) []api.Row {
 }
 
 // services lists the active service types.
-func services(ctx context.Context, c *api.Caller, _ *struct{}) (*api.Items[settings.ServiceType], error) {
-	return settings.Active(ctx, c)
+func services(ctx context.Context, c *api.Caller, in *api.From) (*api.Cut[settings.ServiceType], error) {
+	return settings.Active(ctx, c, in)
 }
 
 // Input is the request body of an estimate.
@@ -50,17 +49,17 @@ func needSettings(t table.Tenant, _ api.Peek) []table.Key { return []table.Key{s
 // early is what an estimate reads while the checks are under way.
 type early struct {
 	settings.Prices
-	zones []settings.Zone
+	origin settings.Origin
 }
 
 func read(ctx context.Context, t table.Tenant, p api.Peek) (out early, err error) {
-	group, ctx := errgroup.WithContext(ctx)
+	group, ctx := panics.WithContext(ctx)
 	group.Go(func() (err error) {
 		out.Prices, err = settings.Priced(ctx, t)
 		return err
 	})
 	group.Go(func() (err error) {
-		out.zones, err = settings.EarlyZones(ctx, t, p)
+		out.origin, err = settings.EarlyOrigin(ctx, t, p)
 		return err
 	})
 	return out, group.Wait()
@@ -82,7 +81,8 @@ func (e estimator) estimate(ctx context.Context, c *api.Caller, in *Input) (*api
 	if err != nil {
 		return nil, err
 	}
-	if err := priced.Document.Serves(ctx, c.Tenant, priced.zones, journey.OriginLat, journey.OriginLng); err != nil {
+	err = priced.Document.Serves(ctx, c.Tenant, state.Flags, priced.origin, journey.OriginLat, journey.OriginLng)
+	if err != nil {
 		return nil, err
 	}
 	route, failed := measured(ctx, e.client, priced.Document.Routing, journey)

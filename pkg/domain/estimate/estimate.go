@@ -42,7 +42,8 @@ func (j *Journey) normalize() error {
 	return wrong.Err()
 }
 
-// JourneyOf returns the journey of a ride. Errors: a 400 if the ride has no
+// JourneyOf returns the journey of a ride. It must be that of the ride's estimate: else a
+// rider could take the fare of a short ride for a long one. Errors: a 400 if the ride has no
 // destination, or with every wrong coordinate.
 func JourneyOf(originLat, originLng json.Number, destLat, destLng *json.Number) (Journey, error) {
 	if destLat == nil || destLng == nil {
@@ -89,8 +90,9 @@ func numbered(id string, n int) string {
 	return id[:len(id)-2] + string([]byte{digits[n/len(digits)], digits[n%len(digits)]})
 }
 
-// Key returns the key of the item that holds a rider's estimate. ok is false for
-// what is no identifier of an estimate.
+// Key returns the key of the item that holds a rider's estimate. The item has no number
+// of a fare in its key, so id without its last two digits names it. ok is false if id is
+// no identifier of an estimate.
 func Key(t table.Tenant, rider, id string) (key table.Key, ok bool) {
 	if !ids.Valid(ids.Estimate, id) {
 		return table.Key{}, false
@@ -101,7 +103,7 @@ func Key(t table.Tenant, rider, id string) (key table.Key, ok bool) {
 // Partition returns the partition of a rider's estimates.
 func Partition(t table.Tenant, rider string) string { return t.Partition("ESTIMATES", rider) }
 
-var _ = table.Kind{Type: "estimate", Personal: "saved addresses, places, cards", Erasure: "deletes",
+var _ = table.Kind[any]{Type: "estimate", Personal: "saved addresses, places, cards", Erasure: "deletes",
 	Once: "written once, valid for five minutes"}
 
 // Item returns the stored form of a rider's estimate.

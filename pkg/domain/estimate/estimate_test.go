@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"svc/internal/test/apitest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/outbound"
@@ -19,8 +21,6 @@ import (
 	"svc/pkg/domain/estimate"
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/trip"
-	"svc/pkg/edge/api/apitest"
-	"svc/pkg/local/testkit"
 )
 
 // engine is a routing engine: a server with the interface of OSRM or Valhalla, as
@@ -245,7 +245,10 @@ func TestRoutingIsGuarded(t *testing.T) {
 	defer server.Close()
 	w := newTownOn(t, outbound.Public())
 	for _, address := range []string{server.URL, "https://127.0.0.1", "https://169.254.169.254/x", "https://10.0.0.1"} {
-		w.set(func(d *settings.Document) { d.Routing.URL = &address })
+		d, err := settings.Read(t.Context(), w.tenant) // an address that was stored before its rule
+		testkit.Must(t, err)
+		d.Routing.URL = &address
+		testkit.Must(t, w.tenant.Load(t.Context(), settings.Kind.Item(w.tenant, "", d)))
 		if got := w.estimate()[0]; reached || got.Routed || got.Distance != "2.575" {
 			t.Errorf("%s is reached: %+v", address, got)
 		}

@@ -37,7 +37,7 @@ const (
 func measured(ctx context.Context, client http.RoundTripper, r settings.Routing, j Journey) (route, error) {
 	var failed error
 	if r.URL != nil {
-		found, err := ask(ctx, client, r, j)
+		found, err := measureRoute(ctx, client, r, j)
 		if err == nil {
 			return found, nil
 		}
@@ -73,8 +73,9 @@ func Straight(s settings.ServiceType, d settings.Document, j Journey, currency s
 	return money.Ptr(amount)
 }
 
-// ask measures the route with the routing engine.
-func ask(ctx context.Context, client http.RoundTripper, r settings.Routing, j Journey) (route, error) {
+// measureRoute measures the route with the routing engine. The engine is reached like any
+// address that a stranger names: https, port 443, public addresses only, and no redirect.
+func measureRoute(ctx context.Context, client http.RoundTripper, r settings.Routing, j Journey) (route, error) {
 	ctx, cancel := context.WithTimeout(ctx, routingTime)
 	defer cancel()
 	q, err := request(ctx, r, j)

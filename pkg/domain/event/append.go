@@ -38,8 +38,8 @@ func HeadKeys(t table.Tenant, shards []int) []table.Key {
 // Last returns the last number that a head holds, 0 if the shard is empty.
 func Last(head table.Item) int64 { return head.Int("last") }
 
-var _ = table.Kind{Type: "emitted", Personal: "nothing"}
-var _ = table.Kind{Type: "event", Personal: "nothing", Once: "written once, kept for 30 days"}
+var _ = table.Kind[any]{Type: "emitted", Personal: "nothing"}
+var _ = table.Kind[any]{Type: "event", Personal: "nothing", Once: "written once, kept for 30 days"}
 
 // Append appends the events of the pieces to a shard and records them as
 // emitted, in one transaction. head is the shard's head as it was read. It
@@ -95,6 +95,21 @@ func SentKey(t table.Tenant, shard int) table.Key {
 	return t.Key("EVENTS", strconv.Itoa(shard), "SENT", "SENT")
 }
 
+// Passed reads what was passed to the sender of webhooks of each shard, strongly
+// consistent.
+func Passed(ctx context.Context, t table.Tenant, shards int) ([]Sent, error) {
+	keys := make([]table.Key, shards)
+	for shard := range keys {
+		keys[shard] = SentKey(t, shard)
+	}
+	items, err := t.Batch(ctx, keys...)
+	out := make([]Sent, len(items))
+	for shard, it := range items {
+		out[shard] = SentFromItem(it)
+	}
+	return out, err
+}
+
 // Sent is what was passed to the sender of webhooks of a shard.
 type Sent struct {
 	Number int64 // of the last event
@@ -104,7 +119,7 @@ type Sent struct {
 // SentFromItem decodes it. Nothing was passed if the item is absent.
 func SentFromItem(it table.Item) Sent { return Sent{it.Int("sent"), it.Int("book")} }
 
-var _ = table.Kind{Type: "sent", Personal: "nothing"}
+var _ = table.Kind[any]{Type: "sent", Personal: "nothing"}
 
 // Item returns the stored form. was is the item as it was read.
 func (s Sent) Item(was table.Item) table.Item {

@@ -2,6 +2,7 @@ package event
 
 import (
 	"context"
+	"strings"
 
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
@@ -19,19 +20,20 @@ const text = "Everything that happened, oldest first, exactly once, for 30 days.
 func Rows() []api.Row {
 	return append([]api.Row{
 		api.Get("/api/v1/events", "svc_list_events", authz.Operators("tenant.events:read", "VIEW_EVENTS"), list,
-			api.Extension(), api.Tag(tag), api.Summary("Read the company's events"), api.Text(text)),
+			api.Extension(), api.Expires(), api.Tag(tag), api.Summary("Read the company's events"), api.Text(text)),
 		api.Get("/api/v1/me/events", "svc_my_events", authz.Both("rider.events:read", "driver.events:read"), mine,
-			api.Extension(), api.Tag(tag), api.Summary("Read one's own events"), api.Text("The events of a rider or driver: "+
+			api.Extension(), api.Expires(), api.Tag(tag), api.Summary("Read one's own events"),
+			api.Text("The events of a rider or driver: "+
 				"those of their trips, orders, wallet and account. "+text)),
 	}, StreamRows()...)
 }
 
 // Input is the query of a feed.
 type Input struct {
-	After    string `query:"after" default:"earliest" maxLength:"2000" doc:"Where to begin: cursor of the previous response, earliest or latest."`
+	After    string `query:"after" default:"earliest" minLength:"1" maxLength:"2000" doc:"Where to begin: cursor of the previous response, earliest or latest."`
 	Limit    int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"Maximum number of events."`
-	Type     string `query:"type" maxLength:"100" example:"trip.completed" doc:"Only events of this type."`
-	Resource string `query:"resource" maxLength:"100" doc:"Only events of the resource with this identifier."`
+	Type     string `query:"type" minLength:"1" maxLength:"2000" example:"trip.completed" doc:"Only events of this type, or of one of these types, separated by commas."`
+	Resource string `query:"resource" minLength:"1" maxLength:"100" doc:"Only events of the resource with this identifier."`
 }
 
 // Feed is a page of a feed.
@@ -54,31 +56,39 @@ func (in *Input) read(ctx context.Context, c *api.Caller, actor string) (*Feed, 
 	return out, err
 }
 
-// page is read, and with each it also returns the cursor after each event.
+// page is read. With each it also returns cursors: the one before the page, and then
+// the one after each event.
 func (in *Input) page(ctx context.Context, c *api.Caller, actor string, each bool) (*Feed, []string, error) {
-	if in.Type != "" && !Known(in.Type) {
-		return nil, nil, fault.Field("query.type", "expected a type of event, such as trip.completed")
+	types, ok := ParseTypes(in.Type)
+	if !ok {
+		return nil, nil, fault.Field("query.type", "expected types of events, such as trip.completed, separated by commas")
 	}
+	in.Type = strings.Join(types, ",") // a cursor is bound to the types, and not to their order
 	shards, err := c.ReadShards(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	q := Query{Shards: shards, Limit: in.Limit, Type: in.Type, Resource: in.Resource, Actor: actor, Each: each}
+	q := Query{Shards: shards, Limit: in.Limit, Types: types, Resource: in.Resource, Actor: actor, Each: each}
 	if q.After, err = in.Start(ctx, c, actor, shards); err != nil {
 		return nil, nil, err
 	}
-	if in.After == "latest" {
-		return &Feed{Items: []Event{}, Cursor: in.CursorOf(c, actor, q.After)}, nil, nil
+	page := Page{Events: []Event{}, After: q.After}
+	if in.After != "latest" {
+		if page, err = Read(ctx, c.Tenant, q, c.Now); err != nil {
+			return nil, nil, err
+		}
 	}
-	page, err := Read(ctx, c.Tenant, q, c.Now)
-	if err != nil {
-		return nil, nil, err
+	out := &Feed{Items: page.Events, HasMore: page.More}
+	if out.Cursor, err = in.CursorOf(ctx, c, actor, page.After); err != nil || !each {
+		return out, nil, err
 	}
-	ids := make([]string, len(page.Each))
-	for i, after := range page.Each {
-		ids[i] = in.CursorOf(c, actor, after)
+	ids := make([]string, 1+len(page.Each))
+	for i, after := range append([][]int64{q.After}, page.Each...) {
+		if ids[i], err = in.CursorOf(ctx, c, actor, after); err != nil {
+			return nil, nil, err
+		}
 	}
-	return &Feed{Items: page.Events, Cursor: in.CursorOf(c, actor, page.After), HasMore: page.More}, ids, nil
+	return out, ids, nil
 }
 
 func (in *Input) bound(c *api.Caller, actor string) []string {
@@ -86,11 +96,12 @@ func (in *Input) bound(c *api.Caller, actor string) []string {
 }
 
 // CursorOf returns the cursor of positions in the caller's feed.
-func (in *Input) CursorOf(c *api.Caller, actor string, after []int64) string {
-	return *api.Cursor(encode(after), feed, in.bound(c, actor)...)
+func (in *Input) CursorOf(ctx context.Context, c *api.Caller, actor string, after []int64) (string, error) {
+	return c.Cursor(ctx, encode(after), feed, in.bound(c, actor)...)
 }
 
-// Start returns the positions that After names.
+// Start returns the positions that After names: at most one for each shard that the
+// tenant reads. Errors: a 400 for any other cursor, also for a forged one.
 func (in *Input) Start(ctx context.Context, c *api.Caller, actor string, shards int) ([]int64, error) {
 	switch in.After {
 	case "earliest":
@@ -98,11 +109,22 @@ func (in *Input) Start(ctx context.Context, c *api.Caller, actor string, shards 
 	case "latest":
 		return Latest(ctx, c.Tenant, shards)
 	}
-	position, err := api.PositionOf("query.after", in.After, feed, in.bound(c, actor)...)
+	position, err := c.Position(ctx, "query.after", in.After, feed, in.bound(c, actor)...)
 	if err != nil {
 		return nil, err
 	}
-	return decode(position), nil
+	after := decode(position)
+	if len(after) > shards { // shards may be as old as the process may keep it
+		state, err := c.Live(ctx)
+		if err != nil {
+			return nil, err
+		}
+		shards = state.ReadShards
+	}
+	if len(after) == 0 || len(after) > shards {
+		return nil, api.NotACursor("query.after")
+	}
+	return after, nil
 }
 
 // feed is the name of the feed in cursors.

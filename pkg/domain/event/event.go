@@ -2,6 +2,8 @@ package event
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,7 +20,7 @@ type Event struct {
 	Type      string `json:"type" example:"trip.completed" doc:"What happened: the kind of resource, a dot and the change."`
 	Timestamp string `json:"timestamp" format:"date-time" doc:"When it happened."`
 	Data      Data   `json:"data" doc:"Identifiers and statuses. Read the resource for everything else."`
-	Resource  string `json:"resource" example:"trp_01JT7M4C6Q8V2N5X9B3D1F7H0K" doc:"Identifier of the resource that changed; settings and branding stand for themselves."`
+	Resource  string `json:"resource" example:"trp_01JT7M4C6Q8V2N5X9B3D1F7H0K" doc:"Identifier of the resource that changed; settings, branding and company stand for themselves. A posting in a rider's wallet is the rider's identifier, a slash and that of the posting."`
 	Livemode  bool   `json:"livemode" doc:"False in a sandbox."`
 }
 
@@ -41,6 +43,10 @@ type EventData struct {
 	ReceiptID        string `json:"receiptId,omitempty" doc:"The receipt."`
 	TransactionID    string `json:"transactionId,omitempty" doc:"The transaction of a wallet."`
 	WithdrawalID     string `json:"withdrawalId,omitempty" doc:"The withdrawal."`
+	MenuItemID       string `json:"menuItemId,omitempty" doc:"The item of a menu."`
+	DocumentID       string `json:"documentId,omitempty" doc:"The driver's document."`
+	MemberID         string `json:"memberId,omitempty" doc:"The operator."`
+	RequestID        string `json:"privacyRequestId,omitempty" doc:"The privacy request."`
 	PostID           string `json:"postId,omitempty" doc:"The feedback post."`
 	ExportID         string `json:"exportId,omitempty" doc:"The export."`
 	ImportID         string `json:"importId,omitempty" doc:"The import."`
@@ -55,18 +61,32 @@ func (e Event) Concerns(actor string) bool {
 	return e.Data.CustomerID == actor || e.Data.DriverID == actor
 }
 
+// OfWallet is the resource of a posting in a rider's wallet.
+func OfWallet(actor, posting string) string { return actor + "/" + posting }
+
+// Of reports whether the event is of the resource. A posting is found by its identifier
+// alone too.
+func (e Event) Of(resource string) bool {
+	return e.Resource == resource || e.Resource == OfWallet(e.Data.CustomerID, resource)
+}
+
 // Kept is how long an event stays in the feed.
 const Kept = 30 * 24 * time.Hour
 
-// Settings and Branding are the resources of the tenant's settings and branding,
-// which have no identifiers.
+// Settings, Branding and Company are the resources of the tenant's settings, branding
+// and record, which have no identifiers in the API.
 const (
 	Settings = "settings"
 	Branding = "branding"
+	Company  = "company"
 )
 
-// sequenceDigits is the length of a number as a range key.
-const sequenceDigits = 16
+// sequenceDigits is the length of a number as a range key, and mostNumber the largest
+// one with this length.
+const (
+	sequenceDigits = 16
+	mostNumber     = 1e16 - 1
+)
 
 // partition returns the partition of a shard.
 func partition(t table.Tenant, shard int) string { return t.Partition("EVENTS", strconv.Itoa(shard)) }
@@ -91,9 +111,6 @@ func numberOf(sk string) int64 {
 	return n
 }
 
-// FromItem decodes an event from its item.
-func FromItem(it table.Item) (Event, error) { return table.DecodeDoc[Event](it) }
-
 // Emitted is what the feed stores about one item.
 type Emitted struct {
 	Events int64  `json:"events"`            // events in the feed
@@ -102,6 +119,40 @@ type Emitted struct {
 	Done   bool   `json:"settled,omitempty"` // of a trip: its settlement is in the feed
 	Status string `json:"status,omitempty"`  // that the last event told
 	Sum    string `json:"sum,omitempty"`     // hash of what else the events tell of
+	Gone   bool   `json:"gone,omitempty"`    // its deletion is in the feed
+
+	Parts *Parts `json:"parts,omitempty"` // of an item that holds several resources
+}
+
+// Parts counts the events of each resource of one item. Builds up to 2026-11 counted all
+// events of the item together: what they told is in Before.
+type Parts struct {
+	Before int64            `json:"before,omitempty"` // events that were counted together, the first ones
+	Until  string           `json:"until,omitempty"`  // time of the last of them
+	Told   int64            `json:"told"`             // events that were counted by resource
+	Each   map[string]int64 `json:"each"`             // the last version of a resource
+}
+
+// Tell counts an event of one of the item's resources, and returns the version of the
+// resource. created is when the resource was made, live are those that the item has.
+func (e *Emitted) Tell(resource, created string, live []string) int64 {
+	p := Parts{Each: map[string]int64{}}
+	if e.Parts != nil {
+		p.Before, p.Until, p.Told = e.Parts.Before, e.Parts.Until, e.Parts.Told
+		maps.Copy(p.Each, e.Parts.Each)
+	}
+	if e.Events != p.Before+p.Told { // an older build told some
+		p = Parts{Before: e.Events, Until: e.Status, Each: map[string]int64{}}
+	}
+	maps.DeleteFunc(p.Each, func(one string, _ int64) bool { return !slices.Contains(live, one) })
+	if p.Each[resource] == 0 && created <= p.Until { // the older build may have told of it
+		p.Each[resource] = p.Before
+	}
+	p.Told++
+	p.Each[resource]++
+	e.Events++
+	e.Parts = &p
+	return p.Each[resource]
 }
 
 // EmittedKey returns the key of the Emitted of the item with the key. The item is the

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/apitest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
@@ -14,8 +16,6 @@ import (
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/event"
 	"svc/pkg/domain/tenant"
-	"svc/pkg/edge/api/apitest"
-	"svc/pkg/local/testkit"
 )
 
 // stand serves the feed of a tenant.

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"svc/pkg/base/fault"
+	"svc/pkg/base/panics"
 	"svc/pkg/data/table"
 )
 
@@ -18,14 +17,14 @@ type Query struct {
 	After    []int64 // last number read of each shard; a shard that it lacks is read from its beginning
 	Shards   int     // the tenant's readShards
 	Limit    int
-	Type     string // "" for any
-	Resource string // "" for any
-	Actor    string // the rider or driver whose events these are; "" for all events
-	Each     bool   // also return the position after each event
+	Types    []string // none for any
+	Resource string   // "" for any
+	Actor    string   // the rider or driver whose events these are; "" for all events
+	Each     bool     // also return the position after each event
 }
 
 func (q Query) wants(e Event) bool {
-	return (q.Type == "" || q.Type == e.Type) && (q.Resource == "" || q.Resource == e.Resource) &&
+	return (len(q.Types) == 0 || slices.Contains(q.Types, e.Type)) && (q.Resource == "" || e.Of(q.Resource)) &&
 		(q.Actor == "" || e.Concerns(q.Actor))
 }
 
@@ -49,7 +48,7 @@ var ErrExpired error = &fault.Error{Kind: fault.KindExpired, Message: "Events af
 // whether the shard has events that the page lacks.
 func Read(ctx context.Context, t table.Tenant, q Query, now time.Time) (Page, error) {
 	runs := make([]run, max(q.Shards, len(q.After), 1))
-	group, gctx := errgroup.WithContext(ctx)
+	group, gctx := panics.WithContext(ctx)
 	for shard := range runs {
 		group.Go(func() (err error) {
 			after := int64(0)
@@ -78,7 +77,7 @@ type run struct {
 // shard reads the next events of a shard.
 func (q Query) shard(ctx context.Context, t table.Tenant, shard int, after int64, now time.Time) (run, error) {
 	size := q.Limit + 1
-	if q.Type != "" || q.Resource != "" || q.Actor != "" {
+	if len(q.Types) > 0 || q.Resource != "" || q.Actor != "" {
 		size = max(size, table.Examined/max(q.Shards, 1))
 	}
 	page := table.Query{From: digits(after + 1), Limit: min(size, table.Examined)}
@@ -121,7 +120,7 @@ func (q Query) page(ctx context.Context, t table.Tenant, shard int, after int64,
 			out.more = true
 			return out, out.end > after, nil
 		}
-		e, err := FromItem(it)
+		e, err := table.DecodeDoc[Event](it)
 		if err != nil {
 			return run{}, false, err
 		}
@@ -193,7 +192,7 @@ func all(shards int) []int {
 // Earliest returns the positions before the oldest events that have not expired.
 func Earliest(ctx context.Context, t table.Tenant, shards int, now time.Time) ([]int64, error) {
 	out := make([]int64, shards)
-	group, gctx := errgroup.WithContext(ctx)
+	group, gctx := panics.WithContext(ctx)
 	for shard := range out {
 		group.Go(func() (err error) {
 			out[shard], err = earliest(gctx, t, shard, now)
@@ -261,7 +260,7 @@ func Between(ctx context.Context, t table.Tenant, shard int, after, last int64) 
 		Limit: int(last - after), Consistent: true, Fill: true})
 	out := map[int64]Event{}
 	for _, it := range page.Items {
-		e, err := FromItem(it)
+		e, err := table.DecodeDoc[Event](it)
 		if err != nil {
 			return nil, after, err
 		}
@@ -270,7 +269,8 @@ func Between(ctx context.Context, t table.Tenant, shard int, after, last int64) 
 	return out, last, err
 }
 
-// encode and decode convert positions to the text in a cursor.
+// encode and decode convert positions to the text in a cursor. decode returns nil for a
+// text that encode does not return.
 func encode(positions []int64) string {
 	parts := make([]string, len(positions))
 	for i, n := range positions {
@@ -283,7 +283,7 @@ func decode(text string) []int64 {
 	var out []int64
 	for part := range strings.SplitSeq(text, ".") {
 		n, err := strconv.ParseInt(part, 36, 64)
-		if err != nil || n < 0 {
+		if err != nil || n < 0 || n >= mostNumber || part != strconv.FormatInt(n, 36) {
 			return nil
 		}
 		out = append(out, n)

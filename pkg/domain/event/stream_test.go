@@ -11,13 +11,13 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/apitest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/event"
-	"svc/pkg/edge/api/apitest"
 	"svc/pkg/edge/gateway"
-	"svc/pkg/local/testkit"
 )
 
 const streamPath = "/api/v1/events/stream"

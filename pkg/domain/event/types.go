@@ -31,13 +31,21 @@ var types = []Type{
 	{"trip.corrected", "The fare of a completed ride was corrected."},
 	{"trip.settled", "The receipt of a completed ride was issued, and the money posted."},
 	{"trip.rated", "The rider rated the ride."},
+	{"trip.deleted", "The trip was deleted."},
 	{"driver.created", "A driver was added."},
 	{"driver.updated", "A driver's record changed."},
 	{"driver.status_changed", "A driver went online, offline or busy. Short statuses may be left out."},
 	{"driver.erased", "A driver was erased. Delete what you hold of the person."},
+	{"document.created", "A document of a driver was added."},
+	{"document.updated", "A document of a driver changed, and its state did not."},
+	{"document.status_changed", "The state of a driver's document changed."},
 	{"customer.created", "A rider was added."},
 	{"customer.updated", "A rider's record changed."},
 	{"customer.erased", "A rider was erased. Delete what you hold of the person."},
+	{"business.created", "A business was added."},
+	{"business.updated", "A business changed."},
+	{"menu_item.created", "An item was added to the menu of a business."},
+	{"menu_item.updated", "An item of a menu changed, also whether it is available."},
 	{"order.created", "An order was placed."},
 	{"order.updated", "An order changed, and its status did not."},
 	{"order.status_changed", "The status of an order changed."},
@@ -47,7 +55,13 @@ var types = []Type{
 	{"withdrawal.refused", "A withdrawal was refused."},
 	{"withdrawal.cancelled", "The driver took a withdrawal back."},
 	{"branding.updated", "The company's branding changed."},
-	{"settings.updated", "The company's settings, a service type or a zone changed."},
+	{"settings.updated", "The company's settings, a service type or a zone changed, or was added or deleted."},
+	{"company.updated", "The company's name, features, time zone or another member of its record changed."},
+	{"member.created", "An operator joined the company."},
+	{"member.updated", "An operator's role or permissions changed, or the operator was disabled or enabled."},
+	{"member.deleted", "An operator left the company."},
+	{"privacy_request.created", "Somebody asked for a copy or the erasure of a person's data."},
+	{"privacy_request.status_changed", "The status of a privacy request changed."},
 	{"feedback.created", "Somebody of the company wrote a post on the roadmap."},
 	{"feedback.updated", "A post of the company got a comment, or lost one."},
 	{"feedback.status_changed", "The status of a post of the company changed."},
@@ -62,6 +76,18 @@ func Types() []Type { return slices.Clone(types) }
 // Known reports whether a type of event exists.
 func Known(kind string) bool {
 	return slices.ContainsFunc(types, func(t Type) bool { return t.Name == kind })
+}
+
+// ParseTypes returns the types that a text names, separated by commas, sorted and each
+// once; none for "". It returns false if one of them does not exist.
+func ParseTypes(text string) (out []string, ok bool) {
+	if text == "" {
+		return nil, true
+	}
+	out = strings.Split(text, ",")
+	slices.Sort(out)
+	out = slices.Compact(out)
+	return out, !slices.ContainsFunc(out, func(kind string) bool { return !Known(kind) })
 }
 
 // Sample returns an invented event of the type, for tests of a receiver. live is false
@@ -96,6 +122,21 @@ func invent(kind string, now time.Time, id func(string) string) Event {
 		e.Resource = id(ids.Order)
 		e.Data.OrderID, e.Data.BusinessID, e.Data.CustomerID = e.Resource, id(ids.Business), id(ids.Customer)
 		e.Data.Status = "ACCEPTED"
+	case "document":
+		e.Resource = id(ids.Document)
+		e.Data.DocumentID, e.Data.DriverID, e.Data.Status = e.Resource, id(ids.Driver), "APPROVED"
+	case "business":
+		e.Resource = id(ids.Business)
+		e.Data.BusinessID = e.Resource
+	case "menu_item":
+		e.Resource = id(ids.MenuItem)
+		e.Data.MenuItemID, e.Data.BusinessID = e.Resource, id(ids.Business)
+	case "member":
+		e.Resource = id(ids.Person)
+		e.Data.MemberID = e.Resource
+	case "privacy_request":
+		e.Resource = id(ids.Privacy)
+		e.Data.RequestID, e.Data.CustomerID, e.Data.Status = e.Resource, id(ids.Customer), "DONE"
 	case "wallet":
 		e.Resource = id(ids.Posting)
 		e.Data.TransactionID, e.Data.DriverID = e.Resource, id(ids.Driver)
@@ -114,7 +155,7 @@ func invent(kind string, now time.Time, id func(string) string) Event {
 	case "webhook":
 		e.Resource = id(ids.Webhook)
 		e.Data.WebhookID, e.Data.Status = e.Resource, "disabled"
-	default: // settings and branding have no identifiers
+	default: // settings, branding and company have no identifiers
 		e.Resource = resource
 	}
 	return e

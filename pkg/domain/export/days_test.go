@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/base/timestamp"
-	"svc/pkg/local/testkit"
 )
 
 // TestDaysWithoutMidnight: a report has each local day once, also a day that

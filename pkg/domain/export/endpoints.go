@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/base/codec"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
@@ -37,12 +38,7 @@ func Rows() []api.Row {
 			api.Summary("List one's exports"), api.Text("The exports that the caller has requested in the last 30 days, "+
 				"newest first. `url` is null.")),
 		api.Get("/api/v1/exports/{id}", "svc_get_export", Policy, get, api.Extension(),
-			api.Needs(func(t table.Tenant, p api.Peek) []table.Key {
-				if id := p.Path("id"); ids.Valid(ids.Export, id) {
-					return []table.Key{Key(t, id)}
-				}
-				return nil
-			}), api.Tag(tag), api.Summary("Read an export"),
+			api.One(ids.Export, Key), api.Tag(tag), api.Summary("Read an export"),
 			api.Text("An export that the caller has requested. When it is `READY`, `url` is an address of the file. Each "+
 				"response has a new address, which is recorded in the audit log. The file is kept for 7 days.")),
 	}
@@ -57,6 +53,7 @@ type createInput struct {
 		To      *string  `json:"to,omitempty" format:"iso8601" doc:"End of the window, excluded. A date alone includes that day. Default: now." example:"2026-02-01T00:00:00Z"`
 		Format  string   `json:"format,omitempty" enum:"csv,ndjson" default:"csv" doc:"The form of the file."`
 		Columns []string `json:"columns,omitempty" minItems:"1" maxItems:"100" doc:"The columns, in this order. Default: all. Their names are the members that the API shows." example:"[\"id\",\"requestedAt\",\"finalFare\"]"`
+		BOM     bool     `json:"bom,omitempty" default:"false" doc:"Whether a CSV file begins with a byte order mark, by which Excel knows that it is UTF-8."`
 	}
 }
 
@@ -70,7 +67,10 @@ func create(ctx context.Context, c *api.Caller, in *createInput) (*Job, error) {
 		return nil, err
 	}
 	b := in.Body
-	job, err := New(b.Kind, b.Format, b.Columns, deref(b.From), deref(b.To), zone, c.Now)
+	job, err := New(b.Kind, b.Format, b.Columns, codec.OrZero(b.From), codec.OrZero(b.To), zone, c.Now)
+	if err == nil {
+		job, err = job.Marked(b.BOM)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -91,11 +91,18 @@ func create(ctx context.Context, c *api.Caller, in *createInput) (*Job, error) {
 	defer c.Begun()
 	return &job, table.Retry(ctx, func(ctx context.Context) error {
 		tx := c.Tenant.Write().Covers(c.Platform.Handle)
-		tx.Create(Record{Job: job, By: by, Version: 1}.Item(c.Tenant)).Else(table.ErrConflict)
+		tx.Create(Kind.Item(c.Tenant, "", Record{Job: job, By: by, Version: 1})).Else(table.ErrConflict)
 		due.BeginJob(tx, c.Platform, c.Tenant, job.ID)
 		audit.Append(tx, c.Tenant, c.By(), "export.add", job.ID, nil, job.Shown())
 		return c.Commit(ctx, tx, job)
 	})
+}
+
+// countOpen reads by-g2 T#t#EXPORTS: how many exports of the tenant are
+// unfinished, at most maxOpen.
+func countOpen(ctx context.Context, t table.Tenant, _ api.Peek) (int, error) {
+	page, err := t.Query(ctx, open(t), table.Query{Index: 2, Limit: maxOpen})
+	return len(page.Items), err
 }
 
 // New returns a job without an id. from and to are ISO 8601, or "". A date alone
@@ -141,12 +148,22 @@ func New(kind, format string, columns []string, from, to string, zone *time.Loca
 	return j, wrong.Err()
 }
 
+// Marked returns the job whose file begins with a byte order mark, if bom says so.
+// Scripts stumble over the mark, so files have none by default. Errors: a 400.
+func (j Job) Marked(bom bool) (Job, error) {
+	if bom && j.Format != "csv" {
+		return j, fault.Field("body.bom", "only a CSV file has a byte order mark")
+	}
+	j.BOM = bom
+	return j, nil
+}
+
 // list reads by-g1 T#t#EXPORTS#actor.
 func list(ctx context.Context, c *api.Caller, in *api.Paging) (*api.Page[Job], error) {
 	return api.ListPage(ctx, c, *in, api.List[Job]{Name: "exports", Filters: []string{c.Actor.Subject},
 		Partitions: []string{own(c.Tenant, c.Actor.Subject)}, Query: table.Query{Index: 1, Backward: true},
 		Map: func(it table.Item) (Job, error) {
-			r, err := FromItem(it)
+			r, err := Kind.FromItem(it)
 			return r.Job, err
 		}})
 }
@@ -156,14 +173,11 @@ type getInput struct {
 }
 
 func get(ctx context.Context, c *api.Caller, in *getInput) (*Job, error) {
-	if !ids.Valid(ids.Export, in.ID) {
-		return nil, fault.NotFound()
-	}
 	it, err := c.Item(ctx, Key(c.Tenant, in.ID))
 	if err != nil {
 		return nil, err
 	}
-	r, err := FromItem(it)
+	r, err := Kind.FromItem(it)
 	if err != nil {
 		return nil, err
 	}

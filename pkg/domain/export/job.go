@@ -1,10 +1,10 @@
 package export
 
 import (
-	"context"
 	"time"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/base/codec"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 )
@@ -26,6 +26,7 @@ type Job struct {
 	Kind      string   `json:"kind" enum:"trips,postings,receipts,customers,drivers,orders,report" doc:"What the file contains."`
 	Format    string   `json:"format" enum:"csv,ndjson" doc:"The form of the file."`
 	Columns   []string `json:"columns" doc:"The columns, in their order in the file."`
+	BOM       bool     `json:"bom,omitempty" doc:"Whether the file begins with a byte order mark; absent for no."`
 	From      *string  `json:"from" format:"date-time" doc:"Start of the window, included; null for no start."`
 	To        string   `json:"to" format:"date-time" doc:"End of the window, excluded."`
 	Status    Status   `json:"status" enum:"PENDING,RUNNING,READY,FAILED" doc:"Where the export stands."`
@@ -73,26 +74,23 @@ func All(t table.Tenant) string { return t.Partition("EXPORTS") }
 func own(t table.Tenant, actor string) string { return t.Partition("EXPORTS", actor) }
 func open(t table.Tenant) string              { return t.Partition("EXPORTS") }
 
-var _ = table.Kind{Type: "export", Personal: "files that operators made",
-	Erasure: "deletes every file that may name a person"}
-
-// Item returns the stored form of a job.
-func (r Record) Item(t table.Tenant) table.Item {
-	created, _ := timestamp.Parse(r.CreatedAt) // written by this package
-	it := table.Item{Key: Key(t, r.ID), Type: "export", Version: r.Version, G: [4]string{own(t, r.By.Actor)},
-		R: r.CreatedAt + "#" + r.ID, Doc: r, Expires: created.Add(JobLife), Preserve: r.Preserve}
-	if it.G[2] = All(t); !r.Done() {
-		it.G[1] = open(t)
-	}
-	return it
-}
-
-// FromItem decodes a job. It returns fault.NotFound if there is none.
-func FromItem(it table.Item) (Record, error) {
-	r, err := table.DecodeDoc[Record](it)
-	r.Version, r.Preserve = it.Version, it.Unknown()
-	return r, err
-}
+// Kind stores jobs.
+var Kind = table.Kind[Record]{Type: "export", Personal: "files that operators made",
+	Erasure: "deletes every file that may name a person",
+	Row: func(t table.Tenant, _ string, r Record) table.Item {
+		created, _ := timestamp.Parse(r.CreatedAt) // written by this package
+		it := table.Item{Key: Key(t, r.ID), Version: r.Version, G: [4]string{own(t, r.By.Actor)},
+			R: r.CreatedAt + "#" + r.ID, Expires: created.Add(JobLife), Preserve: r.Preserve}
+		if it.G[2] = All(t); !r.Done() {
+			it.G[1] = open(t)
+		}
+		return it
+	},
+	Read: func(it table.Item) (Record, error) {
+		r, err := table.DecodeDoc[Record](it)
+		r.Version, r.Preserve = it.Version, it.Unknown()
+		return r, err
+	}}
 
 // Done reports whether no work is left.
 func (r Record) Done() bool { return r.Status == Ready || r.Status == Failed }
@@ -111,7 +109,7 @@ func (r Record) File(t table.Tenant) string { return "exports/" + t.ID() + "/" +
 // SavedAs returns the name under which a browser saves the file.
 func (r Record) SavedAs() string {
 	name := r.Kind
-	for _, at := range []string{deref(r.From), r.To} {
+	for _, at := range []string{codec.OrZero(r.From), r.To} {
 		if len(at) >= len("2006-01-02") {
 			name += "-" + at[:len("2006-01-02")]
 		}
@@ -119,24 +117,10 @@ func (r Record) SavedAs() string {
 	return name + "." + r.Format
 }
 
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
-
 // available reports whether the file can be downloaded.
 func (r Record) available(now time.Time) bool {
-	until, err := timestamp.Parse(deref(r.ExpiresAt))
+	until, err := timestamp.Parse(codec.OrZero(r.ExpiresAt))
 	return r.Status == Ready && err == nil && now.Before(until)
-}
-
-// countOpen reads by-g2 T#t#EXPORTS: how many exports of the tenant are
-// unfinished, at most maxOpen.
-func countOpen(ctx context.Context, t table.Tenant) (int, error) {
-	page, err := t.Query(ctx, open(t), table.Query{Index: 2, Limit: maxOpen})
-	return len(page.Items), err
 }
 
 // Shown is what the audit log shows of a job. It has no data of a file.

@@ -53,7 +53,7 @@ var kinds = map[string]kind{
 		listed(customer.Shown, "CUSTOMERS")},
 	"drivers": {sheet.Columns[driver.Driver](), authz.Operators("tenant.drivers:read", "VIEW_DRIVERS"), drivers},
 	"orders": {sheet.Columns[delivery.Order](), authz.Operators("tenant.delivery:read", "VIEW_FOOD_ORDERS"),
-		listed(delivery.OrderFromItem, "ORDERS")},
+		listed(delivery.OrderKind.FromItem, "ORDERS")},
 	"postings": {sheet.Columns[Posting](), authz.Operators("tenant.wallets:read", "VIEW_WALLETS"), postings},
 	"receipts": {sheet.Columns[receipt.Receipt](), authz.Operators("tenant.wallets:read", "VIEW_WALLETS"), receipts},
 	"report":   {sheet.Columns[Day](), authz.Operators("tenant.reports:read", "VIEW_REPORTS"), days},
@@ -71,7 +71,7 @@ func listed[T any](fromItem func(table.Item) (T, error), list string) func(conte
 	string) iter.Seq2[Row, error] {
 	return func(ctx context.Context, s Scope, after string) iter.Seq2[Row, error] {
 		q := table.Query{Index: 1, From: bound(s.From), To: bound(s.To), After: after}
-		return shown(merged(ctx, s.Tenant, s.partitions(list), q), 1, func(it table.Item) (any, bool, error) {
+		return rowsOf(merged(ctx, s.Tenant, s.partitions(list), q), 1, func(it table.Item) (any, bool, error) {
 			v, err := fromItem(it)
 			return v, true, err
 		})
@@ -82,7 +82,7 @@ func listed[T any](fromItem func(table.Item) (T, error), list string) func(conte
 func drivers(ctx context.Context, s Scope, after string) iter.Seq2[Row, error] {
 	from, to := bound(s.From), bound(s.To)
 	q := table.Query{Index: 1, After: after}
-	return shown(merged(ctx, s.Tenant, s.partitions("DRIVERS"), q), 1, func(it table.Item) (any, bool, error) {
+	return rowsOf(merged(ctx, s.Tenant, s.partitions("DRIVERS"), q), 1, func(it table.Item) (any, bool, error) {
 		r, err := driver.FromItem(it)
 		return r.Driver, r.CreatedAt >= from && (to == "" || r.CreatedAt < to), err
 	})

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"strings"
 
+	"svc/pkg/base/codec"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/receipt"
@@ -27,7 +28,7 @@ func receipts(ctx context.Context, s Scope, after string) iter.Seq2[Row, error] 
 			}
 			trips := merged(ctx, s.Tenant, s.partitions("STATUS#"+string(trip.Completed)), q)
 			for row, err := range s.receiptsOf(ctx, soon, trips, func(t trip.Trip) bool {
-				at := deref(t.CompletedAt)
+				at := codec.OrZero(t.CompletedAt)
 				return at >= from && at < to && !isLate(t)
 			}) {
 				if !yield(row, err) || err != nil {
@@ -51,7 +52,7 @@ func receipts(ctx context.Context, s Scope, after string) iter.Seq2[Row, error] 
 // isLate reports whether the trip's completion is in trip.LatePartition.
 func isLate(t trip.Trip) bool {
 	requested, err := timestamp.Parse(t.RequestedAt)
-	completed, err2 := timestamp.Parse(deref(t.CompletedAt))
+	completed, err2 := timestamp.Parse(codec.OrZero(t.CompletedAt))
 	return cmp.Or(err, err2) == nil && completed.Sub(requested) > trip.LateAge
 }
 

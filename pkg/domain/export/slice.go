@@ -24,6 +24,9 @@ type Slice struct {
 func (j Job) Next(ctx context.Context, s Scope, after string, begins bool, full func(size int) bool) (Slice, error) {
 	e, out := sheet.New(j.Format, j.Columns), Slice{Position: after}
 	if begins {
+		if j.BOM {
+			e.Buf.WriteString("\ufeff")
+		}
 		e.Header()
 	}
 	for row, err := range kinds[j.Kind].rows(ctx, s, after) {

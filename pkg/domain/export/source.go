@@ -57,9 +57,9 @@ func merged(ctx context.Context, t table.Tenant, partitions []string, q table.Qu
 	}
 }
 
-// shown turns items into rows. show returns the value, and whether it belongs to
+// rowsOf turns items into rows. show returns the value, and whether it belongs to
 // the file.
-func shown(items iter.Seq2[table.Item, error], index int, show func(table.Item) (any, bool, error)) iter.Seq2[Row,
+func rowsOf(items iter.Seq2[table.Item, error], index int, show func(table.Item) (any, bool, error)) iter.Seq2[Row,
 	error] {
 	return func(yield func(Row, error) bool) {
 		for it, err := range items {

@@ -46,7 +46,7 @@ func ChangeStatus(ctx context.Context, db *table.DB, by audit.By, name, status s
 			return err
 		}
 		audit.Put(tx, it, p.Item())
-		if err := note(ctx, tx, t, by, "feedback.status", p.ID, map[string]any{"status": was.Status},
+		if err := addToLog(ctx, tx, t, by, "feedback.status", p.ID, map[string]any{"status": was.Status},
 			map[string]any{"status": to}); err != nil {
 			return err
 		}
@@ -58,9 +58,10 @@ func ChangeStatus(ctx context.Context, db *table.DB, by audit.By, name, status s
 	return p, nil
 }
 
-// note adds an audit entry to the log of the author's tenant, unless the tenant
+// addToLog adds an audit entry to the log of the author's tenant, unless the tenant
 // is deleted or is being deleted.
-func note(ctx context.Context, tx *table.Tx, t table.Tenant, by audit.By, what, post string, before, after any) error {
+func addToLog(ctx context.Context, tx *table.Tx, t table.Tenant, by audit.By, what, post string,
+	before, after any) error {
 	flags, err := tenant.Flags(ctx, t)
 	if err != nil || tenant.Gone(flags) {
 		return err
@@ -118,7 +119,7 @@ func Delete(ctx context.Context, db *table.DB, by audit.By, name string) (Post, 
 		for _, key := range []table.Key{bodyKey(id), slugKey(p.Slug), p.textKey()} {
 			tx.Delete(key)
 		}
-		if err := note(ctx, tx, t, by, "feedback.delete", id, map[string]any{"slug": p.Slug, "status": p.Status},
+		if err := addToLog(ctx, tx, t, by, "feedback.delete", id, map[string]any{"slug": p.Slug, "status": p.Status},
 			nil); err != nil {
 			return err
 		}

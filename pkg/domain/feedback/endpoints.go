@@ -3,11 +3,10 @@ package feedback
 import (
 	"context"
 
-	"golang.org/x/sync/errgroup"
-
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/panics"
 	"svc/pkg/base/plaintext"
 	"svc/pkg/data/table"
 	"svc/pkg/edge/api"
@@ -120,7 +119,7 @@ type PostDetail struct {
 }
 
 func detail(p Post, t Texts, person string, hasVoted bool, comments []Comment) *PostDetail {
-	d := &PostDetail{PostItem: p.shown(hasVoted), Body: t.Body, BodyEn: t.BodyEn,
+	d := &PostDetail{PostItem: p.listItem(hasVoted), Body: t.Body, BodyEn: t.BodyEn,
 		Bug:    api.Nullable[BugReport]{Value: t.Bug},
 		IsMine: p.Author == person, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt, Comments: comments}
 	if p.TitleEn != "" {
@@ -140,7 +139,7 @@ func get(ctx context.Context, c *api.Caller, in *PostInput) (*PostDetail, error)
 	s := storeOf(c)
 	var comments []Comment
 	var all records
-	group, gctx := errgroup.WithContext(ctx)
+	group, gctx := panics.WithContext(ctx)
 	byID := ids.Valid(ids.Post, in.ID)
 	if byID {
 		group.Go(func() (err error) {

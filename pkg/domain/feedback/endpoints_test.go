@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"svc/internal/test/apitest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
@@ -18,8 +20,6 @@ import (
 	"svc/pkg/data/table"
 	"svc/pkg/domain/feedback"
 	"svc/pkg/edge/api"
-	"svc/pkg/edge/api/apitest"
-	"svc/pkg/local/testkit"
 )
 
 func TestSubmitAndRead(t *testing.T) {

@@ -10,10 +10,10 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"svc/pkg/base/codec"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/plaintext"
-	"svc/pkg/base/search"
 	"svc/pkg/base/timestamp"
 )
 
@@ -127,8 +127,8 @@ func (d Draft) New(author, tenant string, now time.Time) (Post, Texts, error) {
 	var wrong fault.Faults
 	wrong.Unless(!plaintext.IsBlank(d.Title), "body.title", "expected a text")
 	wrong.Unless(!plaintext.IsBlank(d.Body), "body.body", "expected a text")
-	for _, text := range []struct{ field, text string }{{"body.body", d.Body}, {"body.bodyEn", value(d.BodyEn)}} {
-		wrong.Unless(len(search.Fold(text.text)) <= longestFolded, text.field,
+	for _, text := range []struct{ field, text string }{{"body.body", d.Body}, {"body.bodyEn", codec.OrZero(d.BodyEn)}} {
+		wrong.Unless(len(plaintext.Fold(text.text)) <= longestFolded, text.field,
 			"too long to be searched: some of its characters stand for many")
 	}
 	if d.Type == "" && d.Bug != nil {
@@ -141,8 +141,8 @@ func (d Draft) New(author, tenant string, now time.Time) (Post, Texts, error) {
 	}
 	at := timestamp.Format(now)
 	p := Post{ID: ids.New(ids.Post, now), Type: d.Type, Status: UnderReview,
-		Category: strings.TrimSpace(value(d.Category)),
-		Title:    strings.TrimSpace(d.Title), TitleEn: strings.TrimSpace(value(d.TitleEn)), Votes: 1,
+		Category: strings.TrimSpace(codec.OrZero(d.Category)),
+		Title:    strings.TrimSpace(d.Title), TitleEn: strings.TrimSpace(codec.OrZero(d.TitleEn)), Votes: 1,
 		CreatedAt: at, UpdatedAt: at, Author: author, Tenant: tenant, Version: 1}
 	p.Slug = SlugOf(p)
 	t := Texts{Body: d.Body, BodyEn: d.BodyEn, Bug: d.Bug}
@@ -150,13 +150,6 @@ func (d Draft) New(author, tenant string, now time.Time) (Post, Texts, error) {
 		t.Bug = nil
 	}
 	return p, t, nil
-}
-
-func value(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }
 
 // slugLength is the length at which slug cuts a title. The result may be one
@@ -181,7 +174,7 @@ func SlugOf(p Post) string {
 func slug(title string) string {
 	var b strings.Builder
 	gap := false
-	for _, r := range norm.NFKD.String(search.Fold(title)) {
+	for _, r := range norm.NFKD.String(plaintext.Fold(title)) {
 		switch {
 		case (r >= 'a' && r <= 'z') || (r >= '0' && r <= '9'):
 			if gap && b.Len() > 0 {

@@ -8,8 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
+	"svc/pkg/base/panics"
 	"svc/pkg/data/table"
 	"svc/pkg/edge/api"
 )
@@ -26,7 +25,8 @@ type PostItem struct {
 	HasVoted     bool   `json:"hasVoted" doc:"Whether the caller has voted for the post."`
 }
 
-func (p Post) shown(hasVoted bool) PostItem {
+// listItem returns the post as lists show it.
+func (p Post) listItem(hasVoted bool) PostItem {
 	return PostItem{p.ID, p.Slug, p.Type, p.Status, p.Title, p.Votes, p.Comments, hasVoted}
 }
 
@@ -108,7 +108,7 @@ func lister(r roadmap) func(context.Context, *api.Caller, *ListInput) (*api.Item
 		}
 		out := &api.Items[PostItem]{Items: make([]PostItem, len(posts))}
 		for i, p := range posts {
-			out.Items[i] = p.shown(voted[p.ID])
+			out.Items[i] = p.listItem(voted[p.ID])
 		}
 		return out, nil
 	}
@@ -212,7 +212,7 @@ func idsOf(posts []Post) []string {
 func (s Store) read(
 	ctx context.Context, in *ListInput, wanted []string,
 ) (posts []Post, voted map[string]bool, err error) {
-	group, gctx := errgroup.WithContext(ctx)
+	group, gctx := panics.WithContext(ctx)
 	group.Go(func() (err error) {
 		posts, err = s.posts(gctx, wanted)
 		return err
@@ -262,7 +262,7 @@ func (s Store) items(ctx context.Context, ids []string, key func(id string) tabl
 	const perRequest = 100
 	chunks := slices.Collect(slices.Chunk(ids, perRequest))
 	read := make([][]table.Item, len(chunks))
-	group, ctx := errgroup.WithContext(ctx)
+	group, ctx := panics.WithContext(ctx)
 	for i, chunk := range chunks {
 		keys := make([]table.Key, len(chunk))
 		for i, id := range chunk {

@@ -41,7 +41,7 @@ func narrowed(partition, kind, category string) string {
 	return partition
 }
 
-var _ = table.Kind{Type: "rank", Personal: "nothing"}
+var _ = table.Kind[any]{Type: "rank", Personal: "nothing"}
 
 // rows returns the post's rank rows, one for each sort and each combination of
 // filters. A row contains only the post's id. Lists show the post itself.

@@ -5,8 +5,7 @@ import (
 	"context"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
+	"svc/pkg/base/panics"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 )
@@ -28,7 +27,7 @@ func (s Store) ranked(ctx context.Context, in *ListInput, wanted func(post strin
 	}
 	var page table.Page
 	var fresh []ranking
-	group, gctx := errgroup.WithContext(ctx)
+	group, gctx := panics.WithContext(ctx)
 	group.Go(func() (err error) {
 		page, err = s.Platform.Merge(gctx, partitions, q)
 		return err

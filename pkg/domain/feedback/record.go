@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"svc/pkg/base/search"
+	"svc/pkg/base/codec"
+	"svc/pkg/base/plaintext"
 	"svc/pkg/data/table"
 )
 
@@ -57,7 +58,7 @@ func (p Post) textKey() table.Key {
 	return table.Key{PK: textPartition(p.Status), SK: cmp.Or(p.TextAt, p.ID)}
 }
 
-var _ = table.Kind{Type: "text", Personal: "nothing"}
+var _ = table.Kind[any]{Type: "text", Personal: "nothing"}
 
 // textItem returns the post's search row.
 func textItem(p Post, t Texts) table.Item {
@@ -70,9 +71,9 @@ func postOfText(row table.Item) string { return cmp.Or(row.Text("post"), row.SK)
 // foldedTexts returns the folded texts that a search examines.
 func foldedTexts(p Post, t Texts) []string {
 	all := make([]string, 0, 4)
-	for _, text := range []string{p.Title, p.TitleEn, t.Body, value(t.BodyEn)} {
+	for _, text := range []string{p.Title, p.TitleEn, t.Body, codec.OrZero(t.BodyEn)} {
 		if text != "" {
-			all = append(all, search.Fold(text))
+			all = append(all, plaintext.Fold(text))
 		}
 	}
 	return all
@@ -101,7 +102,7 @@ type document struct {
 	TextAt    string `json:"textAt,omitempty"`
 }
 
-var _ = table.Kind{Type: "post", Personal: "nothing"}
+var _ = table.Kind[any]{Type: "post", Personal: "nothing"}
 
 // Item returns the stored form of the post.
 func (p Post) Item() table.Item {
@@ -136,7 +137,7 @@ func idOf(it table.Item) string { return strings.TrimPrefix(it.PK, "POST#") }
 // post and its rank rows.
 func Items(p Post, t Texts) []table.Item { return append(items(p, t), p.rows()...) }
 
-var _ = table.Kind{Type: "body", Personal: "nothing"}
+var _ = table.Kind[any]{Type: "body", Personal: "nothing"}
 
 // items returns what a new post consists of, except its author's vote: the post,
 // its body, its slug and its search row.
@@ -149,7 +150,7 @@ func items(p Post, t Texts) []table.Item {
 	}
 }
 
-var _ = table.Kind{Type: "vote", Personal: "nothing", Once: "a vote is created or deleted"}
+var _ = table.Kind[any]{Type: "vote", Personal: "nothing", Once: "a vote is created or deleted"}
 
 // VoteItem returns the stored form of a vote.
 func VoteItem(post, person, at string) table.Item {
@@ -163,7 +164,7 @@ type comment struct {
 	CreatedAt string `json:"createdAt"`
 }
 
-var _ = table.Kind{Type: "comment", Personal: "nothing", Once: "comments are not edited"}
+var _ = table.Kind[any]{Type: "comment", Personal: "nothing", Once: "comments are not edited"}
 
 // CommentItem returns the stored form of a comment.
 func CommentItem(post, id, person, tenant, body, at string) table.Item {

@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"testing"
 
+	"svc/internal/test/apitest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/background/projection"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/feedback"
 	"svc/pkg/edge/api"
-	"svc/pkg/edge/api/apitest"
-	"svc/pkg/local/testkit"
 )
 
 // roadmap is a test server with operators of two tenants.

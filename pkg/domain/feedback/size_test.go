@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/base/codec"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/feedback"
-	"svc/pkg/local/testkit"
 )
 
 // A post stays readable, whatever its comments contain. It shows the last

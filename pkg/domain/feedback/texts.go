@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"svc/pkg/base/ids"
-	"svc/pkg/base/search"
+	"svc/pkg/base/plaintext"
 	"svc/pkg/data/table"
 )
 
@@ -60,7 +60,7 @@ const (
 
 // matching returns the posts whose texts contain each word of query, folded.
 func (x *texts) matching(ctx context.Context, p table.Platform, now time.Time, query string) (map[string]bool, error) {
-	words := strings.Fields(search.Fold(query))
+	words := strings.Fields(plaintext.Fold(query))
 	found := map[string]bool{}
 	match := func(post string, all []string) {
 		for _, word := range words {
@@ -147,7 +147,7 @@ func (l *loadedTexts) add(rows []table.Item, maxBytes int, horizon string, full 
 			return full, err
 		}
 		for i, text := range all { // an older build may have folded it in another way
-			all[i] = search.Fold(text)
+			all[i] = plaintext.Fold(text)
 		}
 		if size := folded(all); !full && l.bytes+size <= maxBytes {
 			l.posts[post], l.bytes = all, l.bytes+size

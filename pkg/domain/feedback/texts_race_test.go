@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/data/table"
 	"svc/pkg/local/schema"
-	"svc/pkg/local/testkit"
 )
 
 // meeting delays requests to the table until the expected number has arrived.

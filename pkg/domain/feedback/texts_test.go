@@ -8,14 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/data/table"
-	"svc/pkg/local/testkit"
 )
 
 // A search reads the texts that do not fit into memory again, so it is complete
 // with any memory limit.
 func TestTextsBeyondMemory(t *testing.T) {
-	testkit.LongHere(t)
+	testkit.Long(t)
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	p := testkit.Table(t).Platform(Kinds...)
 	loadTexts(t, p, now, 2500, "ordinary text")

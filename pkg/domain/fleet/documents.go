@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"fmt"
 	"reflect"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/account"
 	"svc/pkg/domain/driver"
 	"svc/pkg/edge/api"
 )
@@ -26,7 +26,7 @@ func documentRows(read, change authz.Policy, aDriver api.Option) []api.Row {
 		api.Get("/api/v1/drivers/{id}/documents", "svc_list_driver_documents", read, listDocuments, aDriver, tag, extension,
 			api.Summary("List a driver's documents"), api.Text("Newest first.")),
 		api.Post("/api/v1/drivers/{id}/documents", "svc_create_driver_document", change, createDocument, api.Created(),
-			aDriver, api.EarlyOne(storedDocuments), tag, extension, api.Versioned(), confirm,
+			aDriver, api.Early(readDocuments), tag, extension, api.Versioned(), confirm,
 			api.Summary("Add a document of a driver"),
 			api.Text("Only the last four characters of the document's number are kept. A driver has at most 50 documents.")),
 		api.Patch("/api/v1/drivers/{id}/documents/{document}", "svc_update_driver_document", change, patchDocument,
@@ -67,16 +67,12 @@ func needDocument(t table.Tenant, p api.Peek) []table.Key {
 	return []table.Key{Key(t, p.Path("id"), p.Path("document"))}
 }
 
-func documentFromItem(it table.Item) (DriverDocument, error) {
-	return table.DecodeDoc[DriverDocument](it)
-}
-
-var _ = table.Kind{Type: "document", Personal: "of a driver", Erasure: "deletes"}
-
-func documentItem(t table.Tenant, driverID string, d DriverDocument) table.Item {
-	d.Expired = false
-	return table.Item{Key: Key(t, driverID, d.ID), Type: "document", Version: 1, Doc: d}
-}
+// DocumentKind stores a driver's documents.
+var DocumentKind = table.Kind[DriverDocument]{Type: "document", Personal: "of a driver", Erasure: "deletes",
+	Row: func(t table.Tenant, driverID string, d DriverDocument) table.Item {
+		d.Expired = false
+		return table.Item{Key: Key(t, driverID, d.ID), Version: 1, Doc: d}
+	}}
 
 // at returns the document as it is shown at a time.
 func (d DriverDocument) at(now time.Time) DriverDocument {
@@ -115,19 +111,15 @@ func AddDocument(
 	if err := d.prepare(by); err != nil {
 		return DriverDocument{}, err
 	}
-	return d, audit.Create(ctx, t, by, "document.add", driverID, documentItem(t, driverID, d), d)
+	return d, audit.Create(ctx, t, by, "document.add", driverID, DocumentKind.Item(t, driverID, d), d)
 }
 
 // storedDocuments reads a driver's documents, newest first.
 //
 // Access pattern: T#t#DRIVER#d#DOCUMENTS backward, strongly consistent.
 func storedDocuments(ctx context.Context, t table.Tenant, driverID string) ([]DriverDocument, error) {
-	page, err := t.Query(ctx, Key(t, driverID, "").PK, table.Query{Prefix: "DOCUMENT#", Backward: true,
+	return DocumentKind.List(ctx, t.Handle, Key(t, driverID, "").PK, table.Query{Prefix: "DOCUMENT#", Backward: true,
 		Limit: mostDocuments, Consistent: true, Fill: true})
-	if err != nil {
-		return nil, fmt.Errorf("documents: %w", err)
-	}
-	return table.DecodeAll(page.Items, documentFromItem)
 }
 
 // documents returns a driver's documents as they are now.
@@ -149,17 +141,17 @@ func listDocuments(ctx context.Context, c *api.Caller, in *driverInput) (*api.It
 	if err != nil {
 		return nil, err
 	}
-	return &api.Items[DriverDocument]{Items: all}, known(ctx, c, in.ID)
+	_, err = known(ctx, c, in.ID)
+	return &api.Items[DriverDocument]{Items: all}, err
 }
 
-// known returns fault.NotFound if there is no such driver.
-func known(ctx context.Context, c *api.Caller, id string) error {
+// known returns the driver's item, or fault.NotFound if there is none.
+func known(ctx context.Context, c *api.Caller, id string) (table.Item, error) {
 	it, err := c.Item(ctx, driver.Key(c.Tenant, id))
-	if err != nil {
-		return err
+	if err == nil && !it.Found() {
+		err = fault.NotFound()
 	}
-	_, err = driver.FromItem(it)
-	return err
+	return it, err
 }
 
 type createDocumentInput struct {
@@ -167,8 +159,16 @@ type createDocumentInput struct {
 	Body DriverDocumentEdit
 }
 
+func readDocuments(ctx context.Context, t table.Tenant, p api.Peek) ([]DriverDocument, error) {
+	return storedDocuments(ctx, t, p.Path("id"))
+}
+
 func createDocument(ctx context.Context, c *api.Caller, in *createDocumentInput) (*DriverDocument, error) {
-	if err := known(ctx, c, in.ID); err != nil {
+	it, err := known(ctx, c, in.ID)
+	if err == nil && account.Erased(it) {
+		err = account.ErrErased
+	}
+	if err != nil {
 		return nil, err
 	}
 	d := DriverDocument{DriverDocumentEdit: in.Body}
@@ -185,7 +185,7 @@ func createDocument(ctx context.Context, c *api.Caller, in *createDocumentInput)
 	d = d.at(c.Now)
 	c.Tagged(int64(1))
 	return api.Make(ctx, c, &d, func(tx *table.Tx) error {
-		audit.Add(tx, c.Tenant, c.By(), "document.add", in.ID, documentItem(c.Tenant, in.ID, d), d)
+		audit.Add(tx, c.Tenant, c.By(), "document.add", in.ID, DocumentKind.Item(c.Tenant, in.ID, d), d)
 		return nil
 	})
 }
@@ -200,20 +200,30 @@ func patchDocument(ctx context.Context, c *api.Caller, in *patchDocumentInput) (
 	if !ids.Valid(ids.Driver, in.ID) || !ids.Valid(ids.Document, in.Document) {
 		return nil, fault.NotFound()
 	}
-	return api.Edit(ctx, c, audit.Change[DriverDocument]{Tenant: c.Tenant, By: c.By(), What: "document.set",
-		Subject: in.ID, Key: Key(c.Tenant, in.ID, in.Document), FromItem: documentFromItem,
+	return api.Edit(ctx, c, documentChange(c.Tenant, c.By(), in.ID, in.Document, in.Body.Apply),
+		func(d DriverDocument) DriverDocument { return d.at(c.Now) })
+}
+
+func documentChange(t table.Tenant, by audit.By, driverID, id string,
+	edit func(*DriverDocumentEdit) error) audit.Change[DriverDocument] {
+	return audit.Change[DriverDocument]{Tenant: t, By: by, What: "document.set", Subject: driverID,
+		Key: Key(t, driverID, id), Kind: &DocumentKind, In: driverID,
 		Edit: func(d *DriverDocument) error {
-			if err := in.Body.Apply(&d.DriverDocumentEdit); err != nil {
+			if err := edit(&d.DriverDocumentEdit); err != nil {
 				return err
 			}
 			return d.normalize()
 		},
 		Check: func(was DriverDocument, now *DriverDocument) error {
 			if !reflect.DeepEqual(was, *now) {
-				now.UpdatedAt = timestamp.Format(c.Now)
+				now.UpdatedAt = timestamp.Format(by.At)
 			}
 			return nil
-		},
-		Item: func(_ table.Item, now DriverDocument) table.Item { return documentItem(c.Tenant, in.ID, now) },
-	}, func(d DriverDocument) DriverDocument { return d.at(c.Now) })
+		}}
+}
+
+// SetDocument changes a document of a driver.
+func SetDocument(ctx context.Context, t table.Tenant, by audit.By, driverID, id string,
+	edit func(*DriverDocumentEdit) error) (DriverDocument, error) {
+	return documentChange(t, by, driverID, id, edit).Run(ctx)
 }

@@ -5,6 +5,8 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/access/login"
+	"svc/pkg/base/codec"
+	"svc/pkg/base/config"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
@@ -93,14 +95,14 @@ type inviteDriverInput struct{ Body NewDriver }
 func (h handler) inviteDriver(ctx context.Context, c *api.Caller, in *inviteDriverInput) (*ManagedDriver, error) {
 	r := driver.Record{Driver: driver.Driver{Email: in.Body.Email, Status: driver.Offline}}
 	in.Body.DriverEdit.set(&r)
-	if err := driver.Prepare(&r, c.By()); err != nil {
+	if err := driver.Store.Prepare(&r, c.By()); err != nil {
 		return nil, api.InBody(err)
 	}
 	c.Tagged(driverEditOf(r))
 	out := shownDriver(r)
 	account := login.Link{Audience: authz.Driver, TenantID: c.Tenant.ID(), Actor: r.ID, Email: r.Email}
 	return invite(ctx, c, h.db, account, &out, r.Disabled, func(tx *table.Tx, shards int) {
-		driver.Add(tx, c.Tenant, c.By(), r, shards)
+		driver.Store.Add(tx, c.Tenant, c.By(), r, "", shards)
 	})
 }
 
@@ -110,7 +112,7 @@ type patchDriverInput struct {
 }
 
 func patchDriver(ctx context.Context, c *api.Caller, in *patchDriverInput) (*ManagedDriver, error) {
-	change := driver.Changing(c.Tenant, c.By(), in.ID, func(r *driver.Record) error {
+	change := driver.Store.Changing(c.Tenant, c.By(), in.ID, func(r *driver.Record) error {
 		e := driverEditOf(*r)
 		if err := in.Body.Apply(&e); err != nil {
 			return err
@@ -143,14 +145,14 @@ func (h handler) inviteCustomer(ctx context.Context, c *api.Caller, in *inviteCu
 	if err := readPhone(ctx, c, &r); err != nil {
 		return nil, err
 	}
-	if err := customer.Prepare(&r, c.By()); err != nil {
+	if err := customer.Store.Prepare(&r, c.By()); err != nil {
 		return nil, api.InBody(err)
 	}
 	c.Tagged(customerEditOf(r))
 	out := shownCustomer(r)
 	account := login.Link{Audience: authz.Rider, TenantID: c.Tenant.ID(), Actor: r.ID, Email: r.Email}
 	return invite(ctx, c, h.db, account, &out, r.Disabled, func(tx *table.Tx, shards int) {
-		customer.Add(tx, c.Tenant, c.By(), r, shards)
+		customer.Store.Add(tx, c.Tenant, c.By(), r, "", shards)
 		customer.Share(tx, c.Tenant, r)
 	})
 }
@@ -160,11 +162,7 @@ func readPhone(ctx context.Context, c *api.Caller, r *customer.Record) error {
 	if r.Number = nil; r.Phone == nil {
 		return nil
 	}
-	it, err := c.Item(ctx, tenant.Key(c.Tenant))
-	if err != nil {
-		return err
-	}
-	company, err := tenant.FromItem(it)
+	company, err := tenant.Kind.Get(ctx, c.Item, tenant.Key(c.Tenant))
 	r.Number = c.Phone(*r.Phone, company.Country)
 	return err
 }
@@ -175,19 +173,19 @@ type patchCustomerInput struct {
 }
 
 func patchCustomer(ctx context.Context, c *api.Caller, in *patchCustomerInput) (*ManagedCustomer, error) {
-	change := customer.Changing(c.Tenant, c.By(), in.ID, func(r *customer.Record) error {
-		e, was := customerEditOf(*r), of(r.Phone)
+	change := customer.Store.Changing(c.Tenant, c.By(), in.ID, func(r *customer.Record) error {
+		e, was := customerEditOf(*r), codec.OrZero(r.Phone)
 		if err := in.Body.Apply(&e); err != nil {
 			return err
 		}
-		if e.set(r); of(r.Phone) == was {
+		if e.set(r); codec.OrZero(r.Phone) == was {
 			return nil
 		}
 		return readPhone(ctx, c, r)
 	})
 	follow := change.Also
 	change.Also = func(ctx context.Context, tx *table.Tx, was, now customer.Record) error {
-		if of(was.Phone) != of(now.Phone) {
+		if codec.OrZero(was.Phone) != codec.OrZero(now.Phone) {
 			customer.Share(tx, c.Tenant, now)
 		}
 		return follow(ctx, tx, was, now)
@@ -202,11 +200,7 @@ func invite[Out any](
 	ctx context.Context, c *api.Caller, db *table.DB, account login.Link, out *Out, disabled bool,
 	add func(tx *table.Tx, writeShards int),
 ) (*Out, error) {
-	it, err := c.Item(ctx, tenant.Key(c.Tenant))
-	if err != nil {
-		return nil, err
-	}
-	company, err := tenant.FromItem(it)
+	company, err := tenant.Kind.Get(ctx, c.Item, tenant.Key(c.Tenant))
 	if err != nil {
 		return nil, err
 	}
@@ -220,6 +214,7 @@ func invite[Out any](
 		if mails {
 			link = login.AddLink(tx, db.Platform("LINK"), account, login.LinkHints(account.Audience, company.Slug),
 				c.Now.Add(login.LinkLife))
+			return c.CountMail(ctx, tx, config.MailInvitation)
 		}
 		return nil
 	})

@@ -2,6 +2,7 @@ package fleet_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
@@ -9,8 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/apitest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/access/login"
+	"svc/pkg/base/config"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
@@ -18,8 +22,6 @@ import (
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/fleet"
 	"svc/pkg/domain/tenant"
-	"svc/pkg/edge/api/apitest"
-	"svc/pkg/local/testkit"
 )
 
 var by = audit.By{Who: "svc:test", At: apitest.Start}
@@ -64,7 +66,7 @@ func TestInvite(t *testing.T) {
 			Disabled             bool
 		}
 		a := o.Want(http.StatusCreated, &made, "POST", path, o.token, body, "Idempotency-Key", collection)
-		if used := o.Last().Usage; used.Sequential != 2 {
+		if used := o.Last().Usage; used.Sequential != 3 { // one is of the mails before
 			t.Errorf("%d round trips in sequence", used.Sequential)
 		}
 		if made.Email != "Lena@Metro.example" || made.FirstName != "Lena" || made.Disabled {
@@ -99,6 +101,69 @@ func TestInvite(t *testing.T) {
 	if len(o.mails) != 0 {
 		t.Errorf("a disabled account, or one without an address, was invited: %q", o.mails)
 	}
+}
+
+// TestInvitationsAreLimited: of invitations at the same time, by two processes, as many
+// of one company succeed in an hour as the limit says, of drivers and riders together.
+// The others make nobody and mail nothing. Who is not invited by mail does not count.
+func TestInvitationsAreLimited(t *testing.T) {
+	t.Parallel()
+	const most, each = 5, 12
+	o := newOffice(t)
+	other := newOffice(t)
+	var mu sync.Mutex
+	mailed := 0
+	processes := []*apitest.Stand{o.Stand, apitest.New(t, o.DB, fleet.Rows(o.DB)...)}
+	tokens := []string{o.token, processes[1].Token(o.tenant, authz.Dashboard, ids.New(ids.Person, apitest.Start),
+		"CREATE_DRIVERS", "CREATE_CUSTOMERS")}
+	for _, p := range append(processes, other.Stand) {
+		p.Server.MailLimits = config.MailLimits{config.MailInvitation: most}
+		p.Server.Mail = func(context.Context, string, string, string) error {
+			mu.Lock()
+			defer mu.Unlock()
+			mailed++
+			return nil
+		}
+	}
+	hour := func() {
+		t.Helper()
+		statuses := map[int]int{}
+		mailed = 0
+		var group sync.WaitGroup
+		for i := range each {
+			group.Go(func() {
+				body := fmt.Sprintf(`{"email":"p%d-%d@x.example","firstName":"P"}`, o.Now().Unix(), i)
+				path := "/api/v1/" + []string{"drivers", "customers"}[i/2%2]
+				key := fmt.Sprintf("%d-%d", o.Now().Unix(), i)
+				a := processes[i%2].Insist("POST", path, tokens[i%2], body, "Idempotency-Key", key)
+				mu.Lock()
+				defer mu.Unlock()
+				statuses[a.Status]++
+				if after := a.Header.Get("Retry-After"); a.Status == http.StatusTooManyRequests &&
+					(a.Code() != "rate_limited" || after == "" || after == "0") {
+					t.Errorf("refused: Retry-After %q, %s", after, a.Body)
+				}
+			})
+		}
+		group.Wait()
+		if statuses[http.StatusCreated] != most || statuses[http.StatusTooManyRequests] != each-most || mailed != most {
+			t.Errorf("statuses %v, %d mails", statuses, mailed)
+		}
+	}
+	hour()
+	o.Want(http.StatusCreated, nil, "POST", "/api/v1/customers", o.token, `{"name":"B","phone":"+1 212 555 0185"}`)
+	other.Want(http.StatusCreated, nil, "POST", "/api/v1/customers", other.token, `{"email":"b@x.example","name":"B"}`)
+	o.Want(http.StatusTooManyRequests, nil, "POST", "/api/v1/drivers", o.token, `{"email":"b@x.example","firstName":"B"}`)
+	for _, p := range processes {
+		p.Advance(time.Hour - time.Second)
+	}
+	o.Want(http.StatusTooManyRequests, nil, "POST", "/api/v1/drivers", o.token, `{"email":"b@x.example","firstName":"B"}`)
+	for i, p := range processes {
+		p.Advance(time.Minute + time.Second) // a mail counts for a minute more at most
+		tokens[i] = p.Token(o.tenant, authz.Dashboard, ids.New(ids.Person, apitest.Start), "CREATE_DRIVERS",
+			"CREATE_CUSTOMERS")
+	}
+	hour()
 }
 
 // TestDisable: all tokens of a disabled account are refused at once.

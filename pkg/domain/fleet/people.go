@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"svc/pkg/base/codec"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
 )
@@ -40,7 +41,7 @@ func driverEditOf(r driver.Record) DriverEdit {
 }
 
 func (e DriverEdit) set(r *driver.Record) {
-	r.FirstName, r.LastName, r.Disabled = of(e.FirstName), of(e.LastName), of(e.Disabled)
+	r.FirstName, r.LastName, r.Disabled = codec.OrZero(e.FirstName), codec.OrZero(e.LastName), codec.OrZero(e.Disabled)
 	r.Phone, r.PhotoURL, r.VehiclePlate, r.VehicleModel, r.VehicleColor = e.Phone, e.PhotoURL, e.VehiclePlate,
 		e.VehicleModel, e.VehicleColor
 }
@@ -73,14 +74,7 @@ func customerEditOf(r customer.Record) CustomerEdit {
 }
 
 func (e CustomerEdit) set(r *customer.Record) {
-	r.FirstName, r.LastName, r.Name, r.Disabled = of(e.FirstName), of(e.LastName), of(e.Name), of(e.Disabled)
+	r.FirstName, r.LastName, r.Name = codec.OrZero(e.FirstName), codec.OrZero(e.LastName), codec.OrZero(e.Name)
+	r.Disabled = codec.OrZero(e.Disabled)
 	r.Phone = e.Phone
-}
-
-// of returns what p points to, or the zero value.
-func of[T any](p *T) (v T) {
-	if p != nil {
-		v = *p
-	}
-	return v
 }

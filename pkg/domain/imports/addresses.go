@@ -27,29 +27,10 @@ func (o Options) save(cells map[string]string) (s address.Save, f *Fault) {
 	return s, faultOf(s.Check(), nil)
 }
 
-// rider returns the identifier of the customer whom a row names.
-func (a *applying) rider(cells map[string]string) (string, *Fault) {
-	if id := a.actor(cells); id != "" {
-		return id, nil
-	}
-	return "", &Fault{Column: a.Key, Code: "unknown", Message: "No customer has this " + a.Key +
-		". Import the customers first."}
-}
-
-func (a *applying) address(ctx context.Context, row Row) (*Fault, error) {
-	id, f := a.rider(row.Cells)
-	if f != nil {
-		return f, nil
-	}
-	s, f := a.save(row.Cells)
-	if f != nil {
-		return f, nil
-	}
-	read := a.found[address.Key(a.g.Tenant, id, string(s.Lat), string(s.Lng))]
-	created, changed, err := s.Join(ctx, a.tx, a.g.Tenant, id, read, a.g.By.At)
+func (a *applying) address(ctx context.Context, ref *reference) error {
+	created, changed, err := ref.save.Join(ctx, a.tx, a.g.Tenant, ref.person, a.found[ref.stored], a.g.By.At)
 	switch {
 	case err != nil:
-		return nil, err
 	case created:
 		a.step.Created++
 	case changed:
@@ -57,5 +38,5 @@ func (a *applying) address(ctx context.Context, row Row) (*Fault, error) {
 	default:
 		a.step.Unchanged++
 	}
-	return nil, nil
+	return err
 }

@@ -9,11 +9,8 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/access/login"
-	"svc/pkg/base/email"
-	"svc/pkg/base/fault"
-	"svc/pkg/data/audit"
+	"svc/pkg/base/panics"
 	"svc/pkg/data/table"
-	"svc/pkg/domain/address"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
 )
@@ -43,15 +40,14 @@ func (o Options) Check(g Target, open Open, bad func(Row, Fault) error) (s Shape
 			return false, broken("The file has more than 100,000 rows. Divide it.")
 		}
 		f := o.read(g, row)
-		if column, unique := o.unique(g, row.Cells); f == nil && unique != "" {
-			hash := maphash.String(seed, unique)
-			if seen[hash] != 0 {
-				f = &Fault{Column: column, Code: "duplicate", Message: "An earlier row has the same key."}
-			}
-			seen[hash] = row.N
-		}
 		if f == nil {
-			return true, nil
+			column, unique := o.unique(g, row.Cells)
+			hash := maphash.String(seed, unique)
+			if unique == "" || seen[hash] == 0 {
+				seen[hash] = row.N
+				return true, nil
+			}
+			f = &Fault{Column: column, Code: "duplicate", Message: "An earlier row has the same key."}
 		}
 		faults++
 		return faults < MaxFaults, bad(row, *f)
@@ -70,7 +66,10 @@ func (o Options) unique(g Target, cells map[string]string) (column, text string)
 	case "trips":
 		return "tripId", cells["tripId"]
 	}
-	return o.Key, o.keyOf(g, cells)
+	if key := o.keyOf(g, cells); key != "" {
+		return o.Key, key
+	}
+	return "id", cells["id"]
 }
 
 func (o Options) look(open Open) (Shape, error) {
@@ -95,6 +94,7 @@ type Step struct {
 	Counts
 	Next Place
 	Bad  []table.Item // the faults as they are stored
+	Made []MadeTrip   // the trips that were created
 }
 
 // Run applies the rows from a place on. skip has the rows that Check found faults
@@ -139,12 +139,18 @@ func (r Record) Run(ctx context.Context, g Target, open Open, skip map[int]bool,
 // returns how many they are.
 func (r Record) apply(ctx context.Context, g Target, rows []Row, skip map[int]bool,
 	save func(context.Context, *table.Tx, Step) (bool, error)) (n int, more bool, err error) {
+	panicked := map[int]*Fault{}
 	err = table.Retry(ctx, func(ctx context.Context) error {
-		a, err := r.lookUp(ctx, g, rows, skip)
-		if err != nil {
-			return err
+		var a *applying
+		for again := true; again; { // at most once for each row
+			a = &applying{Record: r, g: g, tx: g.Tenant.Write(), found: map[table.Key]table.Item{}, panicked: panicked}
+			if err = a.resolve(ctx, rows, skip); err != nil {
+				return err
+			}
+			n, err = a.rows(ctx, len(rows))
+			again = errors.Is(err, errPart)
 		}
-		if n, err = a.rows(ctx, rows); err != nil {
+		if err != nil {
 			return err
 		}
 		last := rows[n-1]
@@ -163,6 +169,10 @@ func (r Record) apply(ctx context.Context, g Target, rows []Row, skip map[int]bo
 	return n, more, err
 }
 
+// errPart means that a row has panicked, after a part of it was added to the
+// transaction.
+var errPart = errors.New("the transaction has a part of a row")
+
 // lines returns how many line breaks a row's cells have.
 func lines(row Row) (n int) {
 	for _, cell := range row.Cells {
@@ -178,53 +188,13 @@ func lines(row Row) (n int) {
 // applying is the state of one step of an import while it runs.
 type applying struct {
 	Record
-	g       Target
-	tx      *table.Tx
-	step    Step
-	skip    map[int]bool
-	found   map[table.Key]table.Item // what the rows' keys lead to, and the records
-	touched map[table.Key]bool
-	typed   typed
-}
+	g     Target
+	tx    *table.Tx
+	step  Step
+	refs  []*reference             // the rows, but for those that Check found faults in
+	found map[table.Key]table.Item // what the rows' keys lead to, and the records
 
-// lookUp reads what the rows need in two batches: the keys, then the records. Phones that
-// lead to nobody are searched then.
-func (r Record) lookUp(ctx context.Context, g Target, rows []Row, skip map[int]bool) (*applying, error) {
-	a := &applying{Record: r, g: g, tx: g.Tenant.Write(), skip: skip, found: map[table.Key]table.Item{},
-		touched: map[table.Key]bool{}}
-	var keys []table.Key
-	for i := range rows {
-		if f := r.read(g, rows[i]); f == nil && !skip[rows[i].N] {
-			keys = append(keys, a.keys(rows[i].Cells)...)
-			if r.Kind == "trips" {
-				keys = append(append(keys, a.driverKeys(rows[i].Cells)...), a.tripKey(rows[i].Cells))
-			}
-		}
-	}
-	if err := a.load(ctx, keys); err != nil {
-		return nil, err
-	}
-	var records []table.Key
-	for _, it := range a.found {
-		if id := leadsTo(it); id != "" {
-			records = append(records, authz.ActorKey(g.Tenant, audienceOf(id), id))
-		}
-	}
-	if err := a.load(ctx, records); err != nil {
-		return a, err
-	}
-	if err := a.searchTyped(ctx, rows); err != nil || r.Kind != "addresses" {
-		return a, err
-	}
-	var places []table.Key
-	for _, row := range rows {
-		if id := a.actor(row.Cells); id != "" && !skip[row.N] {
-			if s, f := r.save(row.Cells); f == nil {
-				places = append(places, address.Key(g.Tenant, id, string(s.Lat), string(s.Lng)))
-			}
-		}
-	}
-	return a, a.load(ctx, places)
+	panicked map[int]*Fault // the rows whose work has panicked
 }
 
 func (a *applying) load(ctx context.Context, keys []table.Key) error {
@@ -253,156 +223,54 @@ func chosen(keys []table.Key, logins bool) []table.Key {
 	return slices.DeleteFunc(slices.Clone(keys), func(k table.Key) bool { return (k.SK == "LOGIN") != logins })
 }
 
-// keys returns the keys of the items that lead to a row's person, if they exist: the
-// index item, the row of a caller and the sign-in item.
-func (a *applying) keys(cells map[string]string) (out []table.Key) {
-	t, audience := a.g.Tenant, kinds[a.Kind].audience
-	if a.Key != "email" {
-		out = append(out, indexKey(t, audience, a.Key, a.keyOf(a.g, cells)))
-	}
-	if a.Key == "phone" && audience == authz.Rider {
-		out = append(out, customer.CallerKey(t, a.keyOf(a.g, cells)))
-	}
-	if address := cells["email"]; email.Valid(email.Fold(address)) {
-		out = append(out, login.Key(t, audience, address))
-	}
-	return out
-}
-
 // rows adds rows to the transaction until one has something in common with those
-// before, and returns how many it has added.
-func (a *applying) rows(ctx context.Context, rows []Row) (int, error) {
-	for i, row := range rows {
-		if a.skip[row.N] {
-			continue
+// before, and returns how many of the step's n rows are done.
+func (a *applying) rows(ctx context.Context, n int) (int, error) {
+	touched := map[table.Key]bool{}
+	for _, ref := range a.refs {
+		about := ref.keys
+		switch {
+		case a.Kind == "trips":
+			about = []table.Key{ref.stored}
+		case ref.person != "":
+			about = append(about, authz.ActorKey(a.g.Tenant, kinds[a.Kind].audience, ref.person))
 		}
-		f := a.read(a.g, row)
-		if f == nil {
-			keys := append(a.keys(row.Cells), authz.ActorKey(a.g.Tenant, kinds[a.Kind].audience, a.actor(row.Cells)))
-			if a.Kind == "trips" {
-				keys = []table.Key{a.tripKey(row.Cells)}
+		if slices.ContainsFunc(about, func(k table.Key) bool { return touched[k] }) {
+			return ref.at, nil
+		}
+		for _, k := range about {
+			touched[k] = true
+		}
+		if ref.fault == nil {
+			err := panics.Try(func() (err error) {
+				ref.fault, err = a.row(ctx, ref)
+				return err
+			})
+			if panics.Panicked(err) {
+				a.panicked[ref.N] = panicked(a.g, ref.Row, err)
+				return 0, errPart
 			}
-			if i > 0 && slices.ContainsFunc(keys, func(k table.Key) bool { return a.touched[k] }) {
-				return i, nil
-			}
-			if a.actor(row.Cells) == "" && a.Kind != "trips" {
-				keys = keys[:len(keys)-1]
-			}
-			for _, k := range keys {
-				a.touched[k] = true
-			}
-			var err error
-			if f, err = a.row(ctx, row); err != nil {
+			if err != nil {
 				return 0, err
 			}
 		}
-		if f != nil {
+		if ref.fault != nil {
 			a.step.Failed++
-			a.step.Bad = append(a.step.Bad, a.FaultItem(a.g.Tenant, row, *f))
+			a.step.Bad = append(a.step.Bad, a.FaultItem(a.g.Tenant, ref.Row, *ref.fault))
 		}
 	}
-	return len(rows), nil
+	return n, nil
 }
 
-func (a *applying) row(ctx context.Context, row Row) (*Fault, error) {
-	if f := a.shared(row.Cells); f != nil {
-		return f, nil
-	}
+func (a *applying) row(ctx context.Context, ref *reference) (*Fault, error) {
 	switch a.Kind {
 	case "trips":
-		return a.trip(row)
+		return a.trip(ref)
 	case "addresses":
-		return a.address(ctx, row)
+		return nil, a.address(ctx, ref)
 	case "drivers":
 		r := driver.Record{Driver: driver.Driver{Status: driver.Offline}}
-		return person(ctx, a, row, r, driver.Changing, driver.Prepare, driver.Add, a.setDriver,
-			func(r *driver.Record) (string, string, *string) { return r.ID, r.ExternalID, r.Phone })
+		return person(ctx, a, ref, driver.Store, r, a.setDriver)
 	}
-	return person(ctx, a, row, customer.Record{}, customer.Changing, customer.Prepare, customer.Add,
-		a.setCustomer, func(r *customer.Record) (string, string, *string) { return r.ID, r.ExternalID, r.Phone })
-}
-
-func phoneOf(g Target, typed *string) string {
-	if typed == nil {
-		return ""
-	}
-	if n := g.number(*typed); n != nil {
-		return n.E164
-	}
-	return ""
-}
-
-// person creates or changes the person of a row.
-func person[R any](ctx context.Context, a *applying, row Row, blank R,
-	changing func(table.Tenant, audit.By, string, func(*R) error) audit.Change[R], prepare func(*R, audit.By) error,
-	add func(*table.Tx, table.Tenant, audit.By, R, int), set func(Target, *R, map[string]string),
-	marks func(*R) (id, external string, phone *string)) (*Fault, error) {
-	t, audience, id := a.g.Tenant, kinds[a.Kind].audience, a.actor(row.Cells)
-	index := table.Key{}
-	if a.Key != "email" {
-		index = indexKey(t, audience, a.Key, a.keyOf(a.g, row.Cells))
-	}
-	if id == "" {
-		set(a.g, &blank, row.Cells)
-		if err := prepare(&blank, a.g.By); err != nil {
-			return faultOf(err, nil), nil
-		}
-		id, _, _ = marks(&blank)
-		add(a.tx, t, a.g.By, blank, a.g.Shards)
-		a.lead(index, id)
-		a.step.Created++
-		return nil, nil
-	}
-	read := a.found[authz.ActorKey(t, audience, id)]
-	c := changing(t, a.g.By, id, func(r *R) error { set(a.g, r, row.Cells); return nil })
-	was, err := c.FromItem(read)
-	if err != nil {
-		return nil, err
-	}
-	_, has, typed := marks(&was)
-	if a.Key == "phone" {
-		has = phoneOf(a.g, typed)
-	}
-	if a.Key != "email" && !a.found[index].Found() && has != "" && has != a.keyOf(a.g, row.Cells) {
-		return &Fault{Column: "email", Code: "taken", Message: "The person with this mail address has another " + a.Key +
-			"."}, nil
-	}
-	switch l := a.found[login.Key(t, audience, row.Cells["email"])]; {
-	case l.Found() && l.Text("actor") != id:
-		return &Fault{Column: "email", Code: "taken", Message: "Somebody else has this mail address."}, nil
-	case !l.Found() && row.Cells["email"] != "" && !a.g.MovesLogins:
-		return &Fault{Column: "email", Code: "signsIn", Message: "The person signs in with another mail address. Change it " +
-			"with svc, or leave this cell empty."}, nil
-	}
-	changed, err := c.Join(ctx, a.tx, read)
-	if f := fault.Of(err); err != nil && len(f.Details) > 0 {
-		return faultOf(err, nil), nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if a.lead(index, id) || changed {
-		a.step.Updated++
-	} else {
-		a.step.Unchanged++
-	}
-	return nil, nil
-}
-
-var _ = table.Kind{Type: "imported", Personal: "hash of a phone number or external identifier", Erasure: "deletes",
-	Once: "leads to one person for good"}
-
-// lead writes the index row of a person, unless it is there.
-func (a *applying) lead(index table.Key, id string) bool {
-	was := a.found[index]
-	if index == (table.Key{}) || was.Text("actor") == id {
-		return false
-	}
-	it := table.Item{Key: index, Type: "imported", Attrs: map[string]any{"actor": id}}
-	if was.Found() { // of a person who is gone
-		a.tx.Put(it).If("'actor' = ?", was.Text("actor")).Else(table.ErrConflict)
-		return true
-	}
-	a.tx.Create(it).Else(table.ErrConflict)
-	return true
+	return person(ctx, a, ref, customer.Store, customer.Record{}, a.setCustomer)
 }

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/data/audit"
 	"svc/pkg/domain/imports"
-	"svc/pkg/local/testkit"
 )
 
 // rows is a file of rows that is never in memory as a whole. It measures how much
@@ -50,7 +50,7 @@ func live() uint64 {
 // TestFileOf50MB: the largest file is read to its end, and needs little memory,
 // whatever its form.
 func TestFileOf50MB(t *testing.T) {
-	testkit.LongHere(t)
+	testkit.Long(t)
 	pad := strings.Repeat("x", 440)
 	for format, row := range map[string]func(int) string{
 		"csv": func(n int) string {

@@ -5,48 +5,18 @@ import (
 	"strings"
 	"unicode"
 
-	"svc/pkg/base/search"
+	"svc/pkg/base/sheet"
 )
 
-// aliases are headings that other programs write, folded, and their columns.
-var aliases = map[string]string{
-	"mail": "email", "emailaddress": "email", "emailadresse": "email", "correo": "email", "courriel": "email",
-	"customeremail": "email", "phonenumber": "phone", "mobile": "phone", "mobilephone": "phone", "tel": "phone",
-	"telephone": "phone", "telefon": "phone", "telefono": "phone", "handy": "phone",
-	"givenname": "firstName", "vorname": "firstName", "prenom": "firstName", "nombre": "firstName",
-	"surname": "lastName", "familyname": "lastName", "nachname": "lastName", "apellido": "lastName", "nom": "lastName",
-	"apellidos": "lastName", "fullname": "name", "displayname": "name", "externalreference": "externalId",
-	"customernumber": "externalId", "kundennummer": "externalId", "plate": "vehiclePlate",
-	"licenseplate": "vehiclePlate", "licenceplate": "vehiclePlate", "kennzeichen": "vehiclePlate",
-	"model": "vehicleModel", "color": "vehicleColor", "colour": "vehicleColor", "vehiclecolour": "vehicleColor",
-	"latitude": "lat", "longitude": "lng", "lon": "lng", "long": "lng", "street": "address", "adresse": "address",
-	"id": "tripId", "rideid": "tripId", "finalfare": "fare", "amount": "fare", "pickupaddress": "originAddress",
-	"dropoffaddress": "destAddress", "pickuplat": "originLat", "pickuplng": "originLng", "dropofflat": "destLat",
-	"dropofflng": "destLng", "driveremailaddress": "driverEmail",
-}
-
-// columnOf returns the column that a heading means, "" for none.
-func columnOf(heading string, known []string) string {
-	folded := strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			return r
-		}
-		return -1
-	}, search.Fold(heading))
-	i := slices.IndexFunc(known, func(name string) bool {
-		return strings.ToLower(name) == folded || name == aliases[folded]
-	})
-	if i < 0 {
-		return ""
-	}
-	return known[i]
-}
-
 // plain returns the text of a cell: without the apostrophe that an export or a
-// spreadsheet has put before a sign, and of ="0612" what is within. ok is false for
-// a formula.
-func plain(cell string) (text string, ok bool) {
-	if rest, is := strings.CutPrefix(cell, "'"); is && rest != "" && strings.ContainsAny(rest[:1], "=+-@") {
+// spreadsheet has put before a sign or a number, and of ="0612" what is within. ok is
+// false for a formula.
+func plain(column, cell string) (text string, ok bool) {
+	if rest := sheet.Unguarded(cell); rest != cell {
+		return rest, true
+	}
+	if rest, is := strings.CutPrefix(cell, "'"); is && slices.Contains(identifiers, column) && rest != "" &&
+		strings.Trim(rest, "0123456789") == "" {
 		return rest, true
 	}
 	if rest, is := strings.CutPrefix(cell, `="`); is && strings.HasSuffix(rest, `"`) && strings.Count(rest, `"`) == 1 {
@@ -55,15 +25,65 @@ func plain(cell string) (text string, ok bool) {
 	return cell, !strings.HasPrefix(cell, "=") && !strings.HasPrefix(cell, "@")
 }
 
-// split returns the first and last name of a whole name: "Novak, Iris" or "Iris
-// Novak".
-func split(name string) (first, last string) {
+// split returns the first and the last name of a whole name, and how to show it. It turns
+// "Novak, Iris" round, but no name of a company, such as "Hotel Adler, Reception", whose
+// parts stay as they are. Names in Chinese, Japanese or Korean letters begin with the
+// family name, as others do whose column says so.
+func split(name string, familyFirst bool) (first, last, shown string) {
 	if last, first, ok := strings.Cut(name, ","); ok {
-		return strings.TrimSpace(first), strings.TrimSpace(last)
+		last, first = strings.TrimSpace(last), strings.TrimSpace(first)
+		if familyFirst && last != "" && first != "" || isPerson(last, first) {
+			return first, last, strings.TrimSpace(first + " " + last)
+		}
+		return name, "", name
 	}
-	i := strings.LastIndexFunc(name, unicode.IsSpace)
-	if i < 0 {
-		return name, ""
+	words := strings.Fields(name)
+	if len(words) < 2 {
+		return name, "", name
 	}
-	return strings.TrimSpace(name[:i]), strings.TrimSpace(name[i:])
+	if !familyFirst && !strings.ContainsFunc(name, func(r rune) bool {
+		return !unicode.IsSpace(r) && !unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
+			unicode.Lm)
+	}) {
+		familyFirst = true
+	}
+	n := len(words) - 1
+	if familyFirst {
+		for n = 1; n < len(words)-1 && strings.HasSuffix(words[n-1], "."); n++ { // a title, as in Dr.
+		}
+		return strings.Join(words[n:], " "), strings.Join(words[:n], " "), name
+	}
+	return strings.Join(words[:n], " "), words[n], name
+}
+
+// particles stand before a family name.
+var particles = setOf(`van von vom zu zum zur der den de da di del della dei dos das du des la le el al bin ben ibn abu
+	ter ten op af av mac mc san santa st o y e`)
+
+// noNames are words that stand behind the comma in names of companies and behind those of
+// persons, and what companies are.
+var noNames = setOf(`jr sr junior senior ii iii iv md phd esq dds mba inc ltd llc llp corp co gmbh mbh ag kg ohg ug ek sa
+	sas sarl sl srl spa bv nv kft bt zrt plc pty oy ab as aps sro spzoo lda hotel restaurant pension bar cafe reception
+	rezeption receptie recepcion reception accueil empfang zentrale filiale buero office hq branch department abteilung
+	einkauf buchhaltung praxis klinik clinic hospital school schule taxi company firma lobby room zimmer floor
+	building haus family familie and und en et i og och oraz es sons soehne sohne fils figli hijos zonen brothers
+	bros gebrueder gebruder partner partners associates associes kanzlei team`)
+
+// isPerson reports whether the two sides of a comma are a family name and first names.
+func isPerson(last, first string) bool {
+	names := 0
+	for _, word := range strings.Fields(last) {
+		if names > 0 || !particles[folded(word)] {
+			names++
+		}
+	}
+	for _, word := range strings.Fields(last + " " + first) {
+		if noNames[folded(word)] || strings.ContainsFunc(word, func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsMark(r) && !strings.ContainsRune("-'’.", r)
+		}) {
+			return false
+		}
+	}
+	given := strings.Fields(first)
+	return names == 1 && len(given) >= 1 && len(given) <= 3
 }

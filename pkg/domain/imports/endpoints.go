@@ -47,6 +47,14 @@ func Rows() []api.Row {
 		api.Get("/api/v1/imports/{id}/errors", "svc_list_import_errors", Policy, faults, api.Extension(), own, api.Tag(tag),
 			api.Summary("List the faults of an import"), api.Text("The faults of the rows, one of each row, in the file's "+
 				"order.")),
+		api.Post("/api/v1/imports/{id}/undo", "svc_undo_import", Policy, undoes, api.Extension(), own, api.Tag(tag),
+			api.Summary("Undo an import of rides"),
+			api.Confirm("Every ride that the import made is removed, and reports of past months change."),
+			api.Text("Removes all rides that an import of `trips` made, or none: within 7 days of its request and only while "+
+				"nothing else has changed one of them. Else `undo.status` becomes `REFUSED`, `undo.reason` names the ride, and "+
+				"all stay. An import of people or addresses is a 409 that says what to do instead. It also needs "+
+				"`tenant.trips:delete` and `DELETE_TRIPS`. Ask `GET /api/v1/imports/{id}` until `undo.status` is not `RUNNING`. "+
+				"It may be repeated.")),
 	}
 }
 
@@ -54,18 +62,20 @@ const tag = "Imports"
 
 type createInput struct {
 	Body struct {
-		Kind     string `json:"kind" enum:"customers,drivers,addresses,trips" doc:"What the rows are."`
-		Format   string `json:"format,omitempty" enum:"csv,ndjson" default:"csv" doc:"The form of the file."`
-		Key      string `json:"key,omitempty" enum:"email,phone,externalId" default:"email" doc:"The column by which a person is found."`
-		Mode     string `json:"mode,omitempty" enum:"validate,run" default:"run" doc:"validate counts what run would do, and changes nothing."`
-		Encoding string `json:"encoding,omitempty" enum:"utf-8,latin1" default:"utf-8" doc:"The characters of the file; latin1 is Windows-1252."`
-		Decimal  string `json:"decimal,omitempty" enum:"point,comma" default:"point" doc:"What separates the decimals of a number."`
+		Kind     string   `json:"kind" enum:"customers,drivers,addresses,trips" doc:"What the rows are."`
+		Format   string   `json:"format,omitempty" enum:"csv,ndjson" default:"csv" doc:"The form of the file."`
+		Key      string   `json:"key,omitempty" enum:"email,phone,externalId" default:"email" doc:"The column by which a person is found."`
+		Mode     string   `json:"mode,omitempty" enum:"validate,run" default:"run" doc:"validate counts what run would do, and changes nothing."`
+		Encoding string   `json:"encoding,omitempty" enum:"utf-8,latin1" default:"utf-8" doc:"The characters of the file; latin1 is Windows-1252."`
+		Decimal  string   `json:"decimal,omitempty" enum:"point,comma" default:"point" doc:"What separates the decimals of a number."`
+		Dates    string   `json:"dates,omitempty" enum:"iso,dmy,mdy" default:"iso" doc:"The order of day, month and year in dates such as 31/01/2026."`
+		Map      []string `json:"map,omitempty" minItems:"1" maxItems:"50" doc:"What columns are made from, where their headings do not say it: COLUMN=HEADING, COLUMN=TEMPLATE with {HEADING} in it, {HEADING|VALUE=TEXT} to replace values, or COLUMN:=TEXT for the same text in each row." example:"[\"tripId={Vendor} {Pickup time}\",\"paymentType={Payment|1=CARD|2=CASH}\",\"email:=street@metro.example\"]"`
 	}
 }
 
 func create(ctx context.Context, c *api.Caller, in *createInput) (*Job, error) {
 	b := in.Body
-	job, err := New(Options(b), c.Now)
+	job, err := New(Options{b.Kind, b.Format, b.Key, b.Mode, b.Encoding, b.Decimal, b.Dates, b.Map}, c.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +100,7 @@ func create(ctx context.Context, c *api.Caller, in *createInput) (*Job, error) {
 	defer c.Begun()
 	return &job, table.Retry(ctx, func(ctx context.Context) error {
 		tx := c.Tenant.Write().Covers(c.Platform.Handle)
-		tx.Create(rec.Item(c.Tenant)).Else(table.ErrConflict)
+		tx.Create(Kind.Item(c.Tenant, "", rec)).Else(table.ErrConflict)
 		due.BeginJob(tx, c.Platform, c.Tenant, job.ID)
 		audit.Append(tx, c.Tenant, c.By(), "import.add", job.ID, nil, job.Shown())
 		return c.Commit(ctx, tx, job)
@@ -102,7 +112,7 @@ func list(ctx context.Context, c *api.Caller, in *api.Paging) (*api.Page[Job], e
 	return api.ListPage(ctx, c, *in, api.List[Job]{Name: "imports", Filters: []string{c.Actor.Subject},
 		Partitions: []string{own(c.Tenant, c.Actor.Subject)}, Query: table.Query{Index: 1, Backward: true},
 		Map: func(it table.Item) (Job, error) {
-			r, err := FromItem(it)
+			r, err := Kind.FromItem(it)
 			return r.Import, err
 		}})
 }
@@ -120,7 +130,7 @@ func read(ctx context.Context, c *api.Caller, id string) (Record, error) {
 	if err != nil {
 		return Record{}, err
 	}
-	r, err := FromItem(it)
+	r, err := Kind.FromItem(it)
 	if err == nil && (r.By.Actor != c.Actor.Subject || !it.Live(c.Now)) {
 		err = fault.NotFound()
 	}
@@ -202,8 +212,9 @@ func CopyRows(w io.Writer, in io.Reader, s Shape, rows []Row) error {
 		if _, err := io.ReadFull(in, text); err != nil {
 			return err
 		}
-		if at = row.To; !bytes.HasSuffix(text, []byte("\n")) {
-			text = append(text, "\r\n"...)
+		at = row.To
+		if lf := s.encoded("\n"); !bytes.HasSuffix(text, lf) && !bytes.HasSuffix(text, s.encoded("\r")) {
+			text = append(append(text, s.encoded("\r")...), lf...)
 		}
 		if _, err := w.Write(text); err != nil {
 			return err

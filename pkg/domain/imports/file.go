@@ -3,10 +3,12 @@ package imports
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -23,6 +25,9 @@ const (
 	MaxRows = 100_000
 	// maxRow is how many bytes one row may have, so that no file needs much memory.
 	maxRow = 64 << 10
+	// maxColumns is how many columns a file may have, and how many members a line of
+	// NDJSON.
+	maxColumns = 1000
 )
 
 // Shape is how a file is written. It is found at the file's beginning.
@@ -32,7 +37,22 @@ type Shape struct {
 	Ignored []string `json:"ignored,omitempty"` // the headings that mean nothing here
 	Head    int64    `json:"head,omitempty"`    // bytes up to the end of the header
 	Lines   int      `json:"lines,omitempty"`   // lines up to the end of the header
+	Reading `json:"-"`
 }
+
+// Reading is what Shape needs for files that an older build cannot read. Such a file
+// has olderFails as its Comma, with which the older build leaves the job to this one.
+type Reading struct {
+	Separator string   `json:"separator,omitempty"` // in place of Comma
+	Charset   string   `json:"charset,omitempty"`   // that the file is converted from
+	Joined    []joined `json:"joined,omitempty"`    // columns that are made from several cells
+}
+
+// olderFails is no separator, so encoding/csv returns an error.
+const olderFails = "\n"
+
+// comma returns what separates the cells.
+func (s Shape) comma() byte { return cmp.Or(s.Separator, s.Comma)[0] }
 
 // Row is one row of a file.
 type Row struct {
@@ -72,76 +92,6 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// shapeOf reads the beginning of a file. The errors are for the company.
-func (o Options) shapeOf(in io.Reader) (s Shape, err error) {
-	begin, err := io.ReadAll(io.LimitReader(in, maxRow))
-	if err != nil {
-		return s, err
-	}
-	switch {
-	case len(begin) == 0:
-		return s, broken("The file is empty.")
-	case bytes.HasPrefix(begin, []byte("PK\x03\x04")):
-		return s, broken("The file is a workbook or another zip archive. Save the sheet as CSV UTF-8.")
-	case bytes.HasPrefix(begin, []byte{0x1f, 0x8b}):
-		return s, broken("The file is compressed. Upload it unpacked.")
-	case bytes.HasPrefix(begin, []byte{0xff, 0xfe}) || bytes.HasPrefix(begin, []byte{0xfe, 0xff}) ||
-		bytes.IndexByte(begin, 0) >= 0:
-		return s, broken("The file is UTF-16 or no text. Save it as UTF-8.")
-	}
-	if bytes.HasPrefix(begin, []byte("\ufeff")) {
-		s.Head = 3
-	}
-	if o.Format == "ndjson" {
-		return s, nil
-	}
-	rest := begin[s.Head:]
-	if line, _, _ := bytes.Cut(rest, []byte("\n")); len(bytes.TrimRight(line, "\r")) == 5 &&
-		bytes.EqualFold(line[:4], []byte("sep=")) {
-		s.Comma, s.Head, s.Lines = string(line[4]), s.Head+int64(len(line))+1, 1
-		rest = begin[min(s.Head, int64(len(begin))):]
-	}
-	if s.Comma == "" {
-		line, _, _ := bytes.Cut(rest, []byte("\n"))
-		s.Comma = ","
-		for _, c := range []string{";", "\t", "|"} {
-			if bytes.Count(line, []byte(c)) > bytes.Count(line, []byte(s.Comma)) {
-				s.Comma = c
-			}
-		}
-	}
-	r := csv.NewReader(bytes.NewReader(rest))
-	r.Comma = rune(s.Comma[0])
-	header, err := r.Read()
-	if err != nil || r.InputOffset() >= maxRow {
-		return s, broken("The header, which is the first line, cannot be read or has more than 64 KB.")
-	}
-	s.Lines += bytes.Count(rest[:r.InputOffset()], []byte("\n"))
-	s.Head += r.InputOffset()
-	return s, o.headings(&s, header)
-}
-
-// headings finds the columns of a header.
-func (o Options) headings(s *Shape, header []string) error {
-	known := kinds[o.Kind].columns
-	for _, text := range header {
-		name := columnOf(o.decoded(text), known)
-		for _, other := range s.Columns {
-			if name != "" && other == name {
-				return broken(fmt.Sprintf("Two columns mean %s. Remove one of them.", name))
-			}
-		}
-		if s.Columns = append(s.Columns, name); name == "" && len(s.Ignored) < 100 {
-			s.Ignored = append(s.Ignored, strings.ToValidUTF8(text, "?"))
-		}
-	}
-	if !strings.Contains(" "+strings.Join(s.Columns, " ")+" ", " "+o.Key+" ") {
-		return broken(fmt.Sprintf("The header has no column %s, which is the key. Known columns: %s.", o.Key,
-			strings.Join(known, ", ")))
-	}
-	return nil
-}
-
 // decoded returns a cell as UTF-8.
 func (o Options) decoded(text string) string {
 	if o.Encoding == "latin1" {
@@ -156,9 +106,10 @@ func (o Options) rows(s Shape, in io.Reader, at Place, each func(Row) (bool, err
 	if at.At == 0 {
 		at = Place{At: s.Head, Line: s.Lines}
 	}
-	next := o.lines(in, at)
+	text := newSource(in, s.Charset)
+	next := o.lines(text, at)
 	if o.Format == "csv" {
-		next = o.cells(s, in, at)
+		next = o.cells(s, text, at)
 	}
 	for {
 		row, err := next()
@@ -179,19 +130,19 @@ func (o Options) rows(s Shape, in io.Reader, at Place, each func(Row) (bool, err
 }
 
 // cells reads the rows of a CSV file.
-func (o Options) cells(s Shape, in io.Reader, at Place) func() (Row, error) {
-	bound := &limited{r: in}
+func (o Options) cells(s Shape, text source, at Place) func() (Row, error) {
+	bound := &limited{r: newCellText(text, s.comma())}
 	r := csv.NewReader(bound)
-	r.Comma, r.FieldsPerRecord, r.ReuseRecord = rune(s.Comma[0]), -1, true
-	n, from := at.Row, at.At
+	r.Comma, r.FieldsPerRecord, r.ReuseRecord = rune(s.comma()), -1, true
+	n, from, begun := at.Row, at.At, int64(0)
 	return func() (Row, error) {
 		for {
-			bound.limit = from - at.At + maxRow
+			bound.limit = begun + maxRow
 			cells, err := r.Read()
-			row := Row{N: n + 1, Line: at.Line + 1, From: from, To: at.At + r.InputOffset()}
+			row := Row{N: n + 1, Line: at.Line + 1, From: from, To: at.At + text.place(r.InputOffset())}
 			var parse *csv.ParseError
 			switch {
-			case errors.As(err, &parse) && errors.Is(err, csv.ErrQuote) && bound.ended(row.To-at.At):
+			case errors.As(err, &parse) && errors.Is(err, csv.ErrQuote) && bound.ended(r.InputOffset()):
 				row.Line = at.Line + parse.StartLine
 				row.Fault = &Fault{Code: "cells", Message: "The file ends within quotation marks: it was cut off."}
 			case errors.As(err, &parse):
@@ -205,7 +156,7 @@ func (o Options) cells(s Shape, in io.Reader, at Place) func() (Row, error) {
 				row.Line = at.Line + line
 				o.named(s, cells, &row)
 			}
-			if n, from = n+1, row.To; row.Fault != nil || len(row.Cells) > 0 {
+			if n, from, begun = n+1, row.To, r.InputOffset(); row.Fault != nil || len(row.Cells) > 0 {
 				return row, nil
 			}
 			n-- // a blank row
@@ -218,84 +169,127 @@ func (l *limited) ended(at int64) bool { return at >= l.read }
 // named gives the cells of a row their columns.
 func (o Options) named(s Shape, cells []string, row *Row) {
 	row.Cells = map[string]string{}
+	blank := true
 	for i, text := range cells {
-		text = strings.TrimSpace(o.decoded(text))
-		switch {
-		case !utf8.ValidString(text):
+		cells[i] = strings.TrimSpace(o.decoded(text))
+		switch blank = blank && cells[i] == ""; {
+		case !utf8.ValidString(cells[i]):
 			row.Fault = &Fault{Code: "encoding", Message: "The line is not UTF-8. Save the file as CSV UTF-8, or name the " +
 				"encoding latin1."}
 			return
-		case i >= len(s.Columns) && text != "":
+		case i >= len(s.Columns) && cells[i] != "":
 			row.Fault = &Fault{Code: "cells", Message: fmt.Sprintf("The row has %d cells, the header %d.", len(cells),
 				len(s.Columns))}
 			return
-		case i < len(s.Columns) && s.Columns[i] != "" && text != "":
-			row.put(s.Columns[i], text)
+		case i < len(s.Columns) && s.Columns[i] != "" && cells[i] != "":
+			o.put(row, s.Columns[i], cells[i])
+		}
+	}
+	for _, j := range s.Joined {
+		if text := j.of(cells); text != "" && !blank {
+			o.put(row, j.Column, text)
 		}
 	}
 }
 
-// put stores a cell. A formula is a fault of the row.
-func (row *Row) put(column, cell string) {
-	text, ok := plain(cell)
+// put stores a cell. A formula is a fault of the row. The text of a JSON file stays as it
+// is, because no spreadsheet has written it.
+func (o Options) put(row *Row, column, cell string) {
+	text, ok := cell, true
+	if o.Format == "csv" {
+		text, ok = plain(column, cell)
+	}
 	if row.Cells[column] = text; !ok {
 		row.Fault = &Fault{Column: column, Code: "formula", Message: "A text may not begin with = or @, because a " +
 			"spreadsheet computes it. Write an apostrophe before it."}
 	}
+	if f := computed(column, text); f != nil {
+		row.Fault = f
+	}
 }
 
 // lines reads the rows of an NDJSON file.
-func (o Options) lines(in io.Reader, at Place) func() (Row, error) {
-	r, n, line := bufio.NewReaderSize(in, maxRow), at.Row, at.Line
-	from := at.At
+func (o Options) lines(text source, at Place) func() (Row, error) {
+	r, n, line := bufio.NewReaderSize(text, maxRow), at.Row, at.Line
+	from, read := at.At, int64(0)
+	m := members{Options: o}
 	return func() (Row, error) {
 		for {
-			text, err := r.ReadSlice('\n')
+			one, err := r.ReadSlice('\n')
 			line++
-			row := Row{N: n + 1, Line: line, From: from, To: from + int64(len(text))}
+			read += int64(len(one))
+			row := Row{N: n + 1, Line: line, From: from}
 			if errors.Is(err, bufio.ErrBufferFull) {
 				return row, errLong
 			}
-			if err != nil && (!errors.Is(err, io.EOF) || len(text) == 0) {
+			if err != nil && (!errors.Is(err, io.EOF) || len(one) == 0) {
 				return row, err
 			}
+			row.To = at.At + text.place(read)
 			from = row.To
-			if text = bytes.TrimSpace(text); len(text) == 0 {
+			if one = bytes.TrimSpace(one); len(one) == 0 {
 				continue
 			}
 			n++
-			o.members(text, &row)
+			m.read(one, &row)
 			return row, nil
 		}
 	}
 }
 
-func (o Options) members(text []byte, row *Row) {
+// members gives the members of JSON objects their columns. It keeps the header of the
+// last object, because most objects of a file have the same members.
+type members struct {
+	Options
+	names  []string
+	header header
+	err    error
+}
+
+func (m *members) read(line []byte, row *Row) {
 	row.Cells = map[string]string{}
-	wrong := ""
-	err := codec.Members(text, func(name string, value jsontext.Value) {
-		column, cell := columnOf(name, kinds[o.Kind].columns), ""
+	var names, cells []string
+	kinds, count := []jsontext.Kind{}, 0
+	err := codec.Members(line, func(name string, value jsontext.Value) {
+		if count++; count > maxColumns {
+			return
+		}
+		cell := ""
 		switch value.Kind() {
 		case '"':
 			raw, _ := jsontext.AppendUnquote(nil, value)
 			cell = strings.TrimSpace(string(raw))
 		case '0':
-			cell = string(value)
-		case 'n':
-		default:
-			wrong = name
+			if cell = string(value); m.Decimal == "comma" {
+				cell = strings.Replace(cell, ".", ",", 1)
+			}
 		}
-		if column != "" && cell != "" {
-			row.put(column, cell)
-		}
+		names, cells, kinds = append(names, name), append(cells, cell), append(kinds, value.Kind())
 	})
 	switch {
-	case !utf8.Valid(text):
+	case !utf8.Valid(line):
 		row.Fault = &Fault{Code: "encoding", Message: "The line is not UTF-8."}
+		return
 	case err != nil:
 		row.Fault = &Fault{Code: "cells", Message: "The line is not a JSON object, or the file was cut off here."}
-	case wrong != "" && columnOf(wrong, kinds[o.Kind].columns) != "":
-		row.Fault = &Fault{Code: "cells", Column: columnOf(wrong, kinds[o.Kind].columns),
-			Message: "The value must be a text, a number or null."}
+		return
+	case count > maxColumns:
+		row.Fault = &Fault{Code: "cells", Message: fmt.Sprintf("The line has %d members, and at most %d are read.", count,
+			maxColumns)}
+		return
+	}
+	if m.header.columns == nil || !slices.Equal(names, m.names) {
+		m.names = names
+		m.header, m.err = m.headerOf(names, true)
+	}
+	if m.err != nil {
+		row.Fault = &Fault{Code: "cells", Message: m.err.Error()}
+		return
+	}
+	m.Options.named(Shape{Columns: m.header.columns, Reading: Reading{Joined: m.header.joined}}, cells, row)
+	for i, column := range m.header.columns {
+		if column != "" && (kinds[i] == '{' || kinds[i] == '[' || kinds[i] == 't' || kinds[i] == 'f') {
+			row.Fault = &Fault{Code: "cells", Column: column, Message: "The value must be a text, a number or null."}
+		}
 	}
 }

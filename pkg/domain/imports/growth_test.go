@@ -8,19 +8,19 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/imports"
-	"svc/pkg/local/testkit"
 )
 
 // TestImportDoesNotGrow: the rows of a file cost the same requests and no more memory,
 // however many were applied before them: one read of the keys and one transaction for
 // each 18 new people.
 func TestImportDoesNotGrow(t *testing.T) {
-	testkit.LongHere(t)
+	testkit.Long(t)
 	const rows, warm = 2_160, 360
 	wire := &testkit.Wire{}
 	tn := testkit.TableOnWire(t, wire).Tenant(ids.New(ids.Tenant, time.Now()))

@@ -33,6 +33,9 @@ type Options struct {
 	Mode     string `json:"mode" enum:"validate,run" doc:"validate counts what run would do, and changes nothing."`
 	Encoding string `json:"encoding" enum:"utf-8,latin1" doc:"The characters of the file; latin1 is Windows-1252."`
 	Decimal  string `json:"decimal" enum:"point,comma" doc:"What separates the decimals of a number."`
+	Dates    string `json:"dates,omitempty" enum:"iso,dmy,mdy" doc:"The order of day, month and year in dates such as 31/01/2026; absent in imports of older builds."`
+	// Map says what columns are made from. Its form is that of --map of svc import.
+	Map []string `json:"map,omitempty" doc:"What columns are made from, as requested; absent for nothing."`
 }
 
 // Counts says how many rows had each result.
@@ -59,6 +62,7 @@ type Import struct {
 	UpdatedAt string      `json:"updatedAt" format:"date-time" doc:"When the import last got further."`
 	Error     *string     `json:"error" doc:"Why the import stopped; null otherwise."`
 	Upload    *api.Upload `json:"upload,omitempty" doc:"Where to send the file; absent when it was received, and in lists."`
+	Undo      *ImportUndo `json:"undo,omitempty" doc:"How far the undo of the import is; absent until somebody asks for one."`
 	FailedURL *string     `json:"failedRowsUrl" doc:"Address of a file with the header and the failed rows, for the next 15 minutes. Null without one, and in lists."`
 }
 
@@ -68,9 +72,14 @@ type Record struct {
 	By    authz.Standing `json:"by"`
 	Tag   string         `json:"tag,omitempty"` // of the uploaded file; another upload has another one
 	Shape Shape          `json:"shape"`
-	Place Place          `json:"place"`           // the rows before it are done
-	Lease string         `json:"lease,omitempty"` // until when a runner may work on the job
-	Gone  bool           `json:"gone,omitempty"`  // the files were deleted
+	// Reading is Shape.Reading. An older build keeps a member that it does not know of the
+	// record, and not of the shape.
+	Reading *Reading `json:"reading,omitempty"`
+	Place   Place    `json:"place"`           // the rows before it are done
+	Lease   string   `json:"lease,omitempty"` // until when a runner may work on the job
+	Gone    bool     `json:"gone,omitempty"`  // the files were deleted
+	// Undoing is the state of Undo.
+	Undoing *undo `json:"undoing,omitempty"`
 
 	Version  int64         `json:"-"`
 	Preserve table.Unknown `json:"-"`
@@ -97,29 +106,32 @@ func All(t table.Tenant) string { return t.Partition("IMPORTS") }
 
 func open(t table.Tenant) string { return t.Partition("IMPORTS") }
 
-var _ = table.Kind{Type: "import", Personal: "files that operators brought, faults of their rows",
-	Erasure: "deletes the files; faults name nobody"}
-
-// Item returns the stored form of a job.
-func (r Record) Item(t table.Tenant) table.Item {
-	it := table.Item{Key: Key(t, r.ID), Type: "import", Version: r.Version, G: [4]string{own(t, r.By.Actor)},
-		R: r.CreatedAt + "#" + r.ID, Doc: r, Expires: r.expires(), Preserve: r.Preserve}
-	if it.G[2] = All(t); !r.Done() {
-		it.G[1] = open(t)
-	}
-	return it
-}
+// Kind stores jobs.
+var Kind = table.Kind[Record]{Type: "import", Personal: "files that operators brought, faults of their rows",
+	Erasure: "deletes the files and unknown headings; faults name nobody",
+	Row: func(t table.Tenant, _ string, r Record) table.Item {
+		if r.Reading = nil; r.Shape.Separator+r.Shape.Charset != "" || len(r.Shape.Joined) > 0 {
+			r.Reading = &r.Shape.Reading
+		}
+		it := table.Item{Key: Key(t, r.ID), Version: r.Version, G: [4]string{own(t, r.By.Actor)},
+			R: r.CreatedAt + "#" + r.ID, Doc: r, Expires: r.expires(), Preserve: r.Preserve}
+		if it.G[2] = All(t); !r.Done() {
+			it.G[1] = open(t)
+		}
+		return it
+	},
+	Read: func(it table.Item) (Record, error) {
+		r, err := table.DecodeDoc[Record](it)
+		r.Version, r.Preserve = it.Version, it.Unknown()
+		if r.Reading != nil {
+			r.Shape.Reading = *r.Reading
+		}
+		return r, err
+	}}
 
 func (r Record) expires() time.Time {
 	created, _ := timestamp.Parse(r.CreatedAt) // written by this package
 	return created.Add(JobLife)
-}
-
-// FromItem decodes a job. It returns fault.NotFound if there is none.
-func FromItem(it table.Item) (Record, error) {
-	r, err := table.DecodeDoc[Record](it)
-	r.Version, r.Preserve = it.Version, it.Unknown()
-	return r, err
 }
 
 // Done reports whether no work is left.
@@ -135,7 +147,7 @@ func (r Record) FailedFile(t table.Tenant) string {
 
 // countOpen reads by-g2 T#t#IMPORTS: the unfinished imports of the tenant, at most
 // maxOpen.
-func countOpen(ctx context.Context, t table.Tenant) (int, error) {
+func countOpen(ctx context.Context, t table.Tenant, _ api.Peek) (int, error) {
 	page, err := t.Query(ctx, open(t), table.Query{Index: 2, Limit: maxOpen})
 	return len(page.Items), err
 }
@@ -160,8 +172,8 @@ type stored struct {
 	To   int64 `json:"to"`
 }
 
-var _ = table.Kind{Type: "importFault", Personal: "files that operators brought, faults of their rows",
-	Erasure: "deletes the files; faults name nobody", Once: "what is wrong with a row of a file"}
+var _ = table.Kind[any]{Type: "importFault", Personal: "files that operators brought, faults of their rows",
+	Erasure: "deletes the files and unknown headings; faults name nobody", Once: "what is wrong with a row of a file"}
 
 // FaultItem returns the stored form of a fault.
 func (r Record) FaultItem(t table.Tenant, row Row, f Fault) table.Item {
@@ -175,7 +187,8 @@ func New(o Options, now time.Time) (Job, error) {
 	for _, d := range []struct {
 		field *string
 		value string
-	}{{&o.Format, "csv"}, {&o.Key, "email"}, {&o.Mode, "run"}, {&o.Encoding, "utf-8"}, {&o.Decimal, "point"}} {
+	}{{&o.Format, "csv"}, {&o.Key, "email"}, {&o.Mode, "run"}, {&o.Encoding, "utf-8"}, {&o.Decimal, "point"},
+		{&o.Dates, "iso"}} {
 		if *d.field == "" {
 			*d.field = d.value
 		}
@@ -184,6 +197,10 @@ func New(o Options, now time.Time) (Job, error) {
 	_, known := kinds[o.Kind]
 	wrong.Unless(known, "body.kind", "expected one of %s", strings.Join(Kinds(), ", "))
 	wrong.Unless(o.Format != "ndjson" || o.Encoding == "utf-8", "body.encoding", "NDJSON is always utf-8")
+	if known {
+		_, err := o.templates()
+		wrong.Unless(err == nil, "body.map", "%v", err)
+	}
 	at := timestamp.Format(now)
 	return Job{Options: o, Status: Waiting, CreatedAt: at, UpdatedAt: at}, wrong.Err()
 }

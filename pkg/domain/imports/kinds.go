@@ -1,16 +1,19 @@
 package imports
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/base/email"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/panics"
 	"svc/pkg/base/phone"
 	"svc/pkg/base/plaintext"
 	"svc/pkg/data/audit"
@@ -28,15 +31,16 @@ type kind struct {
 }
 
 var kinds = map[string]kind{
-	"customers": {[]string{"email", "phone", "externalId", "name", "firstName", "lastName"},
+	"customers": {[]string{"id", "email", "phone", "externalId", "name", "familyFirst", "firstName", "lastName"},
 		authz.Operators("tenant.customers:write", "CREATE_CUSTOMERS"), authz.Rider},
-	"drivers": {[]string{"email", "phone", "externalId", "name", "firstName", "lastName", "vehiclePlate", "vehicleModel",
-		"vehicleColor"}, authz.Operators("tenant.drivers:write", "CREATE_DRIVERS"), authz.Driver},
+	"drivers": {[]string{"id", "email", "phone", "externalId", "name", "familyFirst", "firstName", "lastName",
+		"vehiclePlate", "vehicleModel", "vehicleColor"},
+		authz.Operators("tenant.drivers:write", "CREATE_DRIVERS"), authz.Driver},
 	"addresses": {[]string{"email", "phone", "externalId", "address", "lat", "lng", "label", "notes"},
 		authz.Operators("tenant.customers:write", "CREATE_CUSTOMERS"), authz.Rider},
 	"trips": {[]string{"email", "phone", "externalId", "tripId", "driverEmail", "driverExternalId", "status",
 		"requestedAt", "completedAt", "originAddress", "originLat", "originLng", "destAddress", "destLat", "destLng", "fare",
-		"paymentType", "notes"}, authz.Operators("tenant.trips:write", "CREATE_TRIPS"), authz.Rider},
+		"currency", "paymentType", "notes"}, authz.Operators("tenant.trips:write", "CREATE_TRIPS"), authz.Rider},
 }
 
 // Kinds returns the names of the kinds, sorted.
@@ -74,22 +78,47 @@ func (g Target) number(typed string) *phone.Number {
 	return g.Phones(typed, g.Country)
 }
 
-// read checks the cells of a row.
-func (o Options) read(g Target, row Row) *Fault {
+// read checks the cells of a row. A panic is a fault of the row.
+func (o Options) read(g Target, row Row) (f *Fault) {
 	if row.Fault != nil {
 		return row.Fault
 	}
+	if err := panics.Try(func() error { f = o.check(g, row); return nil }); err != nil {
+		return panicked(g, row, err)
+	}
+	return f
+}
+
+// panicked returns the fault of a row whose work has panicked.
+func panicked(g Target, row Row, err error) *Fault {
+	slog.Error("import row", "tenant", g.Tenant.ID(), "row", row.N, "line", row.Line, "error", err)
+	return &Fault{Code: "invalid", Message: "The service failed at this row, and logged why. Compare the row with " +
+		"others, and import it again without the cell that is unlike them."}
+}
+
+func (o Options) check(g Target, row Row) *Fault {
 	key := o.keyOf(g, row.Cells)
 	id := row.Cells["externalId"]
+	typed, extension := row.Cells["phone"], phone.Extension(row.Cells["phone"])
 	switch {
-	case row.Cells[o.Key] == "":
+	case row.Cells[o.Key] == "" && o.own(row.Cells) == "":
 		return &Fault{Column: o.Key, Code: "required", Message: "The key is missing."}
-	case key == "":
+	case phone.Several(typed):
+		return &Fault{Column: "phone", Code: "invalid", Message: "Expected one phone number; this looks like several. " +
+			"Keep one of them."}
+	case o.Key == "phone" && extension != "":
+		return &Fault{Column: "phone", Code: "invalid", Message: "A number with an extension is not one person's. Name " +
+			"another column as the key, or leave the extension out."}
+	case o.Key == "email" && row.Cells["email"] != "" && email.Fault(row.Cells["email"]) != "":
+		return &Fault{Column: "email", Code: "invalid", Message: email.Fault(row.Cells["email"])}
+	case key == "" && typed != "" && o.Key == "phone":
 		return &Fault{Column: "phone", Code: "invalid", Message: "This is not a phone number of the company's country, nor " +
 			"one with a country code. A spreadsheet may have shortened it: format the column as text."}
 	case !plaintext.IsOptional(id, 100):
 		return &Fault{Column: "externalId", Code: "invalid", Message: "Expected at most 100 characters, none of them a " +
 			"control character."}
+	case o.Kind == "trips" && ids.Valid(ids.Trip, row.Cells["tripId"]):
+		return nil // of an export: what it says is compared with the trip
 	case o.Kind == "trips":
 		_, f := o.former(g, row.Cells, "", nil)
 		return f
@@ -108,15 +137,24 @@ func (o Options) person(g Target, cells map[string]string) *Fault {
 	if o.Kind == "drivers" {
 		r := driver.Record{Driver: driver.Driver{Status: driver.Offline}}
 		o.setDriver(g, &r, cells)
-		err = driver.Prepare(&r, g.By)
+		err = driver.Store.Prepare(&r, g.By)
 	} else {
 		r := customer.Record{}
 		o.setCustomer(g, &r, cells)
-		err = customer.Prepare(&r, g.By)
+		err = customer.Store.Prepare(&r, g.By)
 	}
-	return faultOf(err, func(field string) bool {
-		return field == "name" && !named || field == "email" && cells["email"] == "" && o.Key != "email"
+	return personFault(err, cells, func(field string) bool {
+		return field == "firstName" && !named || field == "email" && cells["email"] == ""
 	})
+}
+
+// personFault is faultOf for a row of a person, which may have the name in one column.
+func personFault(err error, cells map[string]string, skip func(field string) bool) *Fault {
+	f := faultOf(err, skip)
+	if _, has := cells["firstName"]; f != nil && f.Column == "firstName" && !has {
+		f.Column = "name"
+	}
+	return f
 }
 
 // faultOf returns the first fault of an error's details that is not to be skipped.
@@ -185,61 +223,53 @@ func setPtr(to **string, text string) {
 	}
 }
 
-func names(first, last *string, cells map[string]string) {
+// setNames sets the two names of a person, and returns how to show the whole name, "" to
+// leave it. A whole name that the person has already changes neither.
+func setNames(first, last *string, whole string, cells map[string]string) (shown string) {
 	f, l := cells["firstName"], cells["lastName"]
-	if f+l == "" && cells["name"] != "" {
-		*first, *last = split(cells["name"])
+	name := cmp.Or(cells["familyFirst"], cells["name"])
+	if shown = name; f+l == "" && name != "" && name != whole {
+		f, l, shown = split(name, cells["familyFirst"] != "")
+		*last = "" // a name that has no parts
 	}
 	set(first, f)
 	set(last, l)
+	return shown
 }
 
 // setCustomer changes a customer as the cells say. An empty cell changes nothing.
 func (o Options) setCustomer(g Target, r *customer.Record, cells map[string]string) {
 	was := customer.FullName(r.FirstName, r.LastName)
-	names(&r.FirstName, &r.LastName, cells)
-	switch whole := cells["name"]; {
-	case whole != "" && strings.Contains(whole, ","):
-		r.Name = customer.FullName(r.FirstName, r.LastName)
-	case whole != "":
-		r.Name = whole
+	shown := setNames(&r.FirstName, &r.LastName, r.Name, cells)
+	switch {
+	case shown != "":
+		r.Name = shown
 	case r.Name == was:
 		r.Name = customer.FullName(r.FirstName, r.LastName)
 	}
 	set(&r.Email, cells["email"])
 	set(&r.ExternalID, cells["externalId"])
-	if typed := cells["phone"]; typed != "" {
+	if typed := cells["phone"]; typed != "" && (r.Phone == nil || strings.TrimSpace(*r.Phone) != typed) {
 		r.Phone, r.Number = &typed, g.number(typed)
 	}
 }
 
 func (o Options) setDriver(g Target, r *driver.Record, cells map[string]string) {
-	names(&r.FirstName, &r.LastName, cells)
+	setNames(&r.FirstName, &r.LastName, customer.FullName(r.FirstName, r.LastName), cells)
 	set(&r.Email, cells["email"])
 	set(&r.ExternalID, cells["externalId"])
 	setPtr(&r.VehiclePlate, cells["vehiclePlate"])
 	setPtr(&r.VehicleModel, cells["vehicleModel"])
 	setPtr(&r.VehicleColor, cells["vehicleColor"])
 	typed := cells["phone"]
-	if n := g.number(typed); n != nil {
-		typed = "+" + n.E164 // a rider may call from another country
+	n := g.number(typed)
+	switch has := phoneOf(g, r.Phone); {
+	case r.Phone != nil && (strings.TrimSpace(*r.Phone) == typed || n != nil && has == n.E164):
+		return // another way of writing is no change
+	case n != nil:
+		typed = "+" + n.E164 + phone.Extension(typed) // a rider may call from another country
 	}
 	setPtr(&r.Phone, typed)
-}
-
-// degrees returns a number with a decimal point.
-func (o Options) degrees(cells map[string]string, column string) (json.Number, *Fault) {
-	text := cells[column]
-	if o.Decimal == "comma" {
-		text = strings.Replace(text, ",", ".", 1)
-	} else if strings.Contains(text, ",") {
-		return "", &Fault{Column: column, Code: "invalid",
-			Message: "The number has a comma. If it separates the decimals, name it: decimal is comma."}
-	}
-	if text == "" {
-		return "", &Fault{Column: column, Code: "required", Message: "Expected degrees."}
-	}
-	return json.Number(text), nil
 }
 
 // TargetOf returns the target of a job.

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"svc/pkg/access/authz"
-	"svc/pkg/access/login"
-	"svc/pkg/base/timestamp"
+	"svc/pkg/base/codec"
+	"svc/pkg/base/money"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/trip"
@@ -46,10 +45,10 @@ func (o Options) former(g Target, cells map[string]string, rider string, driver 
 		return &s
 	}
 	f := trip.Former{Reference: cells["tripId"], Rider: rider, Driver: driver, By: g.By.Who,
-		Status: trip.Status(strings.ToUpper(cmp.Or(cells["status"], string(trip.Completed))))}
+		Status: trip.Status(meant(cmp.Or(cells["status"], string(trip.Completed)), statuses))}
 	f.OriginAddress, f.DestAddress, f.Notes = cells["originAddress"], text("destAddress"), text("notes")
-	f.PaymentType = strings.ToUpper(cmp.Or(cells["paymentType"], "CASH"))
-	for column, to := range map[string]**json.Number{"destLat": &f.DestLat, "destLng": &f.DestLng, "fare": &f.Fare} {
+	f.PaymentType = meant(cmp.Or(cells["paymentType"], "CASH"), payments)
+	for column, to := range map[string]**json.Number{"destLat": &f.DestLat, "destLng": &f.DestLng} {
 		if cells[column] == "" {
 			continue
 		}
@@ -60,93 +59,82 @@ func (o Options) former(g Target, cells map[string]string, rider string, driver 
 		*to = &n
 	}
 	var bad *Fault
+	if f.Fare, bad = o.fare(g, cells, f.Status); bad != nil {
+		return trip.Trip{}, bad
+	}
 	if f.OriginLat, bad = o.degrees(cells, "originLat"); bad != nil {
 		return trip.Trip{}, bad
 	}
 	if f.OriginLng, bad = o.degrees(cells, "originLng"); bad != nil {
 		return trip.Trip{}, bad
 	}
-	if f.RequestedAt, bad = g.when(cells, "requestedAt"); bad != nil {
+	if f.RequestedAt, bad = o.when(g, cells, "requestedAt", time.Time{}); bad != nil {
 		return trip.Trip{}, bad
 	}
 	if cells["completedAt"] != "" {
-		at, bad := g.when(cells, "completedAt")
+		at, bad := o.when(g, cells, "completedAt", f.RequestedAt)
 		if bad != nil {
 			return trip.Trip{}, bad
 		}
-		f.CompletedAt = &at
+		if f.Status != trip.Cancelled || at.Unix() != 0 { // other systems write 1970 for no time
+			f.CompletedAt = &at
+		}
 	}
 	tr, err := f.New(g.Tenant, g.Terms, g.By.At)
 	return tr, faultOf(err, nil)
 }
 
-// when returns the time of a cell. A time without an offset is in the company's
-// time zone.
-func (g Target) when(cells map[string]string, column string) (time.Time, *Fault) {
-	in, err := timestamp.ParseInput(strings.Replace(cells[column], " ", "T", 1))
-	if err != nil {
-		return time.Time{}, &Fault{Column: column, Code: "invalid", Message: "Expected a time such as " +
-			"2026-01-31T08:00:00Z, or 2026-01-31 08:00 in the company's time zone."}
+// fare returns the fare of a ride, nil for none. A cancelled ride without a fare may say
+// 0. An amount in another currency than the company's is a fault.
+func (o Options) fare(g Target, cells map[string]string, status trip.Status) (*json.Number, *Fault) {
+	if code := cells["currency"]; code != "" && !strings.EqualFold(code, g.Terms.Currency) {
+		return nil, &Fault{Column: "currency", Code: "invalid", Message: "The company's currency is " + g.Terms.Currency +
+			". An amount in another currency cannot be imported."}
 	}
-	at, zoned := in.Zoned()
-	if !zoned && !in.IsDate() {
-		at = time.Date(at.Year(), at.Month(), at.Day(), at.Hour(), at.Minute(), at.Second(), at.Nanosecond(), g.Zone)
-	} else if !zoned {
-		at = in.From(g.Zone)
+	if cells["fare"] == "" {
+		return nil, nil
 	}
-	return at.Truncate(time.Millisecond), nil
+	text, bad := o.number("fare", cells["fare"])
+	if bad != nil {
+		return nil, bad
+	}
+	n := json.Number(text)
+	if d, err := money.Parse(n); err == nil && d.IsZero() && status == trip.Cancelled {
+		return nil, nil
+	}
+	return &n, nil
 }
 
-// driverKeys returns the keys of the items that lead to the driver of a ride.
-func (a *applying) driverKeys(cells map[string]string) (out []table.Key) {
-	if id := cells["driverExternalId"]; id != "" {
-		out = append(out, indexKey(a.g.Tenant, authz.Driver, "externalId", id))
+// exported compares a row of an export with its trip, which an import does not change.
+func (a *applying) exported(ref *reference, tr trip.Trip) *Fault {
+	was, err := a.former(a.g, ref.Cells, tr.CustomerID, tr.DriverID)
+	differs := err == nil && (was.RequestedAt != tr.RequestedAt || was.Status != tr.Status ||
+		codec.OrZero(was.FinalFare) != codec.OrZero(tr.FinalFare))
+	if ref.person != "" && ref.person != tr.CustomerID || differs {
+		return &Fault{Column: "tripId", Code: "taken", Message: "This is a trip of this service, with another rider, time, " +
+			"status or fare. An import does not change it."}
 	}
-	if address := cells["driverEmail"]; address != "" {
-		out = append(out, login.Key(a.g.Tenant, authz.Driver, address))
-	}
-	return out
+	a.step.Unchanged++
+	return nil
 }
 
-func (a *applying) tripKey(cells map[string]string) table.Key {
-	return trip.Key(a.g.Tenant, trip.FormerID(a.g.Tenant, cells["tripId"]))
-}
-
-// driver returns the identifier of the driver whom a row of a ride names. It returns nil
-// if the row names no driver.
-func (a *applying) driver(cells map[string]string) (*string, *Fault) {
-	keys := a.driverKeys(cells)
-	for _, key := range keys {
-		id := leadsTo(a.found[key])
-		rec := a.found[authz.ActorKey(a.g.Tenant, authz.Driver, id)]
-		if id != "" && rec.Found() && !rec.Has("erasedAt") {
-			return &id, nil
+func (a *applying) trip(ref *reference) (*Fault, error) {
+	if read := a.found[trip.Key(a.g.Tenant, ref.Cells["tripId"])]; read.Found() {
+		tr, err := trip.FromItem(read)
+		if err != nil {
+			return nil, err
 		}
+		return a.exported(ref, tr), nil
 	}
-	if len(keys) > 0 {
-		return nil, &Fault{Column: "driverEmail", Code: "unknown", Message: "There is no such driver. Import the drivers " +
-			"first, or leave the cell empty."}
-	}
-	return nil, nil
-}
-
-func (a *applying) trip(row Row) (*Fault, error) {
-	rider, f := a.rider(row.Cells)
+	tr, f := a.former(a.g, ref.Cells, ref.person, ref.driver)
 	if f != nil {
 		return f, nil
 	}
-	driver, f := a.driver(row.Cells)
-	if f != nil {
-		return f, nil
-	}
-	tr, f := a.former(a.g, row.Cells, rider, driver)
-	if f != nil {
-		return f, nil
-	}
-	read := a.found[trip.Key(a.g.Tenant, tr.ID)]
+	read := a.found[ref.stored]
 	if !read.Found() {
 		a.tx.Create(tr.Item(a.g.Tenant, a.g.Shards)).Else(table.ErrConflict)
 		a.step.Created++
+		a.step.Made = append(a.step.Made, MadeTrip{tr.ID, tr.TripCode})
 		return nil, nil
 	}
 	was, err := trip.FromItem(read)

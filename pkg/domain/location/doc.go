@@ -1,7 +1,7 @@
 // Package location owns where drivers are now: their last known position, and the
 // list of drivers by place from which dispatch chooses. Places are cells of S2
 // (github.com/golang/geo): a covering of a circle on the sphere has no gap at a
-// pole or at the antimeridian.
+// pole or at the antimeridian. H3's library wraps C, and we build without cgo.
 //
 //	place.go      cells, coverings and distances: pure geometry
 //	listing.go    a driver's entry in the list by place

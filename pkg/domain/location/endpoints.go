@@ -25,7 +25,9 @@ func Rows() []api.Row {
 			api.Text("Send the position every few seconds while the driver works, and the newest one first after a time "+
 				"without network. A position that was recorded before the stored one changes nothing: the response has the "+
 				"stored one, and `stored` is false. So it does not matter in which order positions arrive, or from how many "+
-				"devices. A position from more than a minute in the future is a 400.")),
+				"devices. A position from more than a minute in the future is a 400. With `sentAt` a wrong clock of the phone "+
+				"is corrected. Without it, the server's time is taken once reports are late by the same lag for three "+
+				"seconds.")),
 	}
 }
 
@@ -36,23 +38,32 @@ func needs(t table.Tenant, p api.Peek) []table.Key {
 
 // Input is the body of a report.
 type Input struct {
-	Body driver.Location
+	Body Position
+}
+
+// Position is a position that a phone sends.
+type Position struct {
+	driver.Location
+	SentAt *string `json:"sentAt,omitempty" nullable:"true" maxLength:"100" example:"2026-01-31T08:00:01Z" doc:"The time of the phone when it sends the request, set anew for each attempt. If it is wrong by more than a minute, the clock of the phone is, and recordedAt is corrected. Without it a wrong clock is known only after some reports."`
 }
 
 // Reported is the response to a report: the stored position.
 type Reported struct {
 	driver.Location
-	Stored bool `json:"stored" doc:"Whether the request's position is stored. Else the stored one was recorded later, or at the same time."`
+	Stored     bool   `json:"stored" doc:"Whether the request's position is stored. Else the stored one was recorded later, or at the same time."`
+	Late       bool   `json:"late" doc:"Whether the request's position says nothing about now, because its recordedAt is more than five minutes old: the driver gets no rides by it. If the phone has just measured it, its clock is slow."`
+	ServerTime string `json:"serverTime" format:"date-time" doc:"The time of the server."`
 }
 
-// tolerance is how far the clock of a phone may be ahead.
+// tolerance is how far the clock of a phone may be ahead. A position from further ahead
+// would block all true ones, because a later one is not replaced.
 const tolerance = time.Minute
 
 // report stores the position unless a later one is stored. Most reports write
 // one item outside of a transaction.
 func report(ctx context.Context, c *api.Caller, in *Input) (*Reported, error) {
-	l := in.Body
-	if err := normalize(&l, c.Now); err != nil {
+	l, err := in.Body.normalized(c.Now)
+	if err != nil {
 		return nil, err
 	}
 	id := c.Actor.Subject
@@ -84,12 +95,17 @@ type Reporter struct {
 // Store stores the position unless a later one is stored. was is the item of the
 // stored one, and entry that of the driver's place in the list, as they were read.
 func (r Reporter) Store(ctx context.Context, l driver.Location, was, entry table.Item) (out *Reported, err error) {
+	sent := l
 	err = table.Retry(ctx, func(ctx context.Context) (err error) {
-		if out, err = stored(was, l); out != nil || err != nil {
+		var late lateness
+		if l, late, err = r.timed(sent, was); err != nil {
 			return err
 		}
-		out = &Reported{l, true}
-		if err = r.write(ctx, l, was, entry, out); err == nil {
+		if out, err = r.stored(was, l); out != nil || err != nil {
+			return err
+		}
+		out = &Reported{l, true, !IsFresh(l, r.Now), timestamp.Format(r.Now)}
+		if err = r.write(ctx, l, late, was, entry, out); err == nil {
 			return nil
 		}
 		if !table.Overtaken(err) {
@@ -108,26 +124,62 @@ func (r Reporter) Store(ctx context.Context, l driver.Location, was, entry table
 	return out, nil
 }
 
-// stored returns the response if the stored position was not recorded before l.
-func stored(was table.Item, l driver.Location) (*Reported, error) {
+// stored returns the response if the stored position was not recorded before l. The phone's
+// clock decides, because positions may arrive in another order.
+func (r Reporter) stored(was table.Item, l driver.Location) (*Reported, error) {
 	old, ok, err := driver.LocationFromItem(was)
 	if !ok || err != nil || old.RecordedAt < l.RecordedAt {
 		return nil, err
 	}
-	return &Reported{old, false}, nil
+	return &Reported{old, false, !IsFresh(l, r.Now), timestamp.Format(r.Now)}, nil
 }
 
-var _ = table.Kind{Type: "location", Personal: "of a driver", Erasure: "deletes"}
+// The bounds of a phone's slow clock. Positions that a phone kept while it had no network
+// arrive sooner one after the other than they were recorded, so their lags differ.
+const (
+	slowest  = 24 * time.Hour
+	steady   = 2 * time.Second // by which the lags of one clock differ
+	shortest = 3 * time.Second // for which the lag must last
+)
+
+// lateness is since when the reports of a driver are late by the same lag.
+type lateness struct {
+	since time.Time
+	lag   time.Duration
+}
+
+// timed returns the position with the server's time if the phone's clock is slow. The clock
+// is slow if reports are late by the same lag although time passes between them.
+func (r Reporter) timed(l driver.Location, was table.Item) (driver.Location, lateness, error) {
+	recorded, err := timestamp.Parse(l.RecordedAt)
+	now := lateness{r.Now, r.Now.Sub(recorded)}
+	if err != nil || now.lag <= tolerance || now.lag > slowest {
+		return l, now, err
+	}
+	since, err := timestamp.Parse(was.Text("lateSince"))
+	before := lateness{since, time.Duration(was.Int("lag")) * time.Millisecond}
+	if err != nil || before.lag <= tolerance || (now.lag-before.lag).Abs() > steady {
+		return l, now, nil //nolint:nilerr // an older build stored the position
+	}
+	if r.Now.Sub(since) >= shortest {
+		l.RecordedAt = timestamp.Format(r.Now)
+	}
+	return l, before, nil
+}
+
+var _ = table.Kind[any]{Type: "location", Personal: "of a driver", Erasure: "deletes"}
 
 // write stores the position and, where it changes, the driver's entry. The
 // position's condition is ErrCondition if a later one is stored.
-func (r Reporter) write(ctx context.Context, l driver.Location, was, entry table.Item, answer any) error {
+func (r Reporter) write(
+	ctx context.Context, l driver.Location, late lateness, was, entry table.Item, answer any,
+) error {
 	state, err := r.State(ctx)
 	if err != nil {
 		return err
 	}
-	it := table.Item{Key: was.Key, Type: "location", Attrs: map[string]any{"recordedAt": l.RecordedAt}, Doc: l,
-		Preserve: was.Unknown()}
+	it := table.Item{Key: was.Key, Type: "location", Doc: l, Preserve: was.Unknown(), Attrs: map[string]any{
+		"recordedAt": l.RecordedAt, "lateSince": timestamp.Format(late.since), "lag": late.lag.Milliseconds()}}
 	condition, args := "attribute_not_exists(pk)", []any(nil)
 	if was.Found() {
 		condition, args = "'recordedAt' < ?", []any{l.RecordedAt}
@@ -158,9 +210,23 @@ func (r Reporter) write(ctx context.Context, l driver.Location, was, entry table
 	return r.Commit(ctx, tx, answer)
 }
 
-// normalize rounds the numbers and writes the time in the stored form. Phones
+// corrected returns when the position was measured, by the server's clock. A position that
+// a phone kept without a network looks like one of a slow clock, so only the time at which
+// the phone sent it tells them apart. Two cases change nothing: a plausible time, which may
+// be a satellite's although the phone's clock is wrong, and one after the sending, which is
+// of another clock.
+func corrected(recorded, sent, now time.Time) time.Time {
+	age, wrong := sent.Sub(recorded), now.Sub(sent).Abs()
+	if now.Sub(recorded).Abs() <= tolerance || age < 0 || wrong <= tolerance || wrong > slowest {
+		return recorded
+	}
+	return now.Add(-age)
+}
+
+// normalized rounds the numbers and returns the time in the stored form. Phones
 // report a negative heading, speed or accuracy for one that is not known.
-func normalize(l *driver.Location, now time.Time) error {
+func (b Position) normalized(now time.Time) (driver.Location, error) {
+	l := &b.Location
 	var wrong fault.Faults
 	wrong.Unless(money.Within(&l.Lat, 90), "body.lat", "expected degrees from -90 to 90")
 	wrong.Unless(money.Within(&l.Lng, 180), "body.lng", "expected degrees from -180 to 180")
@@ -182,8 +248,16 @@ func normalize(l *driver.Location, now time.Time) error {
 	wrong.Unless(err == nil && !at.IsDate(), "body.recordedAt", "expected a date with a time, as in %s",
 		timestamp.Format(now))
 	recorded := at.From(time.UTC)
+	if b.SentAt != nil {
+		sent, unreadable := timestamp.ParseInput(*b.SentAt)
+		wrong.Unless(unreadable == nil && !sent.IsDate(), "body.sentAt", "expected a date with a time, as in %s",
+			timestamp.Format(now))
+		if err == nil && unreadable == nil {
+			recorded = corrected(recorded, sent.From(time.UTC), now)
+		}
+	}
 	wrong.Unless(err != nil || !recorded.After(now.Add(tolerance)), "body.recordedAt",
 		"is more than a minute in the future; the time now is %s. Set the clock of the phone", timestamp.Format(now))
 	l.RecordedAt = timestamp.Format(recorded)
-	return wrong.Err()
+	return *l, wrong.Err()
 }

@@ -39,7 +39,7 @@ type listing struct {
 // ListingKey returns the key of a driver's entry.
 func ListingKey(t table.Tenant, id string) table.Key { return t.Key("DRIVER", id, drivers) }
 
-var _ = table.Kind{Type: "cell", Personal: "of a driver", Erasure: "deletes"}
+var _ = table.Kind[any]{Type: "cell", Personal: "of a driver", Erasure: "deletes"}
 
 // item returns the stored form of the entry, which replaces the one that was read.
 // A driver who is not listed has an entry without a place.

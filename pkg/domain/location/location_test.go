@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"svc/internal/test/apitest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
@@ -22,8 +24,6 @@ import (
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/location"
 	"svc/pkg/edge/api"
-	"svc/pkg/edge/api/apitest"
-	"svc/pkg/local/testkit"
 )
 
 const path = "/api/v1/me/location"
@@ -298,7 +298,7 @@ func TestNearbyShowsWhoIsThere(t *testing.T) {
 		send(0)
 	}
 	want("after more than an hour at one place", true)
-	_, err := driver.Change(t.Context(), w.tn, audit.By{Who: "svc:test", At: w.Now()}, id,
+	_, err := driver.Store.Change(t.Context(), w.tn, audit.By{Who: "svc:test", At: w.Now()}, id,
 		func(r *driver.Record) error { r.Disabled = true; return nil })
 	testkit.Must(t, err)
 	want("disabled", false)

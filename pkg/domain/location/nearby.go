@@ -7,8 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
+	"svc/pkg/base/panics"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/driver"
@@ -83,7 +82,7 @@ func (s Search) within(ctx context.Context, t table.Tenant, kilometres float64) 
 func Around(ctx context.Context, t table.Tenant, list string, p Place, kilometres float64) ([]table.Item, error) {
 	spans := p.around(t, list, min(kilometres, farthest))
 	pages := make([]table.Page, len(spans))
-	group, ctx := errgroup.WithContext(ctx)
+	group, ctx := panics.WithContext(ctx)
 	group.SetLimit(mostRanges)
 	for i, one := range spans {
 		group.Go(func() (err error) {

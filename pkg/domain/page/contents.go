@@ -16,6 +16,7 @@ type SignIn struct {
 	Client  string // self-chosen name of the client; "" if no client is involved
 	Own     string // whose application the client is: "company", "platform", or "" for somebody else's
 	Company string // the name of the company that calls the client its own, or ""
+	Logo    string // address of the client's logo, or ""
 	Rider   bool
 	Driver  bool
 	Forgot  string // address of the page that mails a link to set a password, or ""
@@ -75,6 +76,7 @@ type Consent struct {
 	CSRF    string
 	Client  string // self-chosen name of the client
 	Own     string // as in SignIn
+	Logo    string // as in SignIn
 	Host    string // receiver of the response: a host, or a private-use scheme
 	Local   bool   // the response goes to an application on this device
 	Site    string // host of the address that is the client_id, or "" for a registered client
@@ -157,29 +159,39 @@ type Message struct {
 	Kind    string
 	Detail  string // additional sentence in English, for the client's developer
 	Request string // id of the request, or ""
-	// Back is the client's address for the response, shown as a link. Host is
-	// the text of the link. Both are "" if there is none.
-	Back template.URL
-	Host string
+	Back    Back   // zero for none
 	// Again is the address of one of the server's pages where the person can
 	// continue, or "". SignIn is that of the sign-in page, or "".
 	Again  string
 	SignIn string
 }
 
-// FormPost is a form that a script posts to the client. Without the script, the
-// person presses its button.
-type FormPost struct {
-	Action template.URL
-	Host   string     // of Action, for the button
-	Fields url.Values // the parameters of the response
+// Back is the way to the client: a form if it has fields, else a link.
+type Back struct {
+	To     template.URL
+	Host   string     // the text of the button or link
+	Fields url.Values // the parameters that the form posts
 }
+
+// FormPost is a form that a script posts to the client. Without the script, the person
+// presses its button.
+type FormPost struct{ Back Back }
+
+// Audience asks as what the person signs in.
+type Audience struct {
+	Client  string // self-chosen name of the client
+	Choices []AudienceChoice
+}
+
+// AudienceChoice is an audience, and the address with which the request goes on.
+type AudienceChoice struct{ Audience, To string }
 
 func (FormPost) template() string { return "formpost" }
 func (SignIn) template() string   { return "signin" }
 func (Forgot) template() string   { return "forgot" }
 func (Mailed) template() string   { return "mailed" }
 func (Company) template() string  { return "company" }
+func (Audience) template() string { return "audience" }
 func (Picker) template() string   { return "picker" }
 func (Consent) template() string  { return "consent" }
 func (Apps) template() string     { return "apps" }

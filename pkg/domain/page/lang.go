@@ -47,9 +47,9 @@ func Languages() []string {
 	return names
 }
 
-// text returns the text of a key. For an unknown key it returns an error, because
+// textOf returns the text of a key. For an unknown key it returns an error, because
 // a page with a missing text must not be sent.
-func (l Lang) text(key string, args ...any) (string, error) {
+func (l Lang) textOf(key string, args ...any) (string, error) {
 	text, ok := languages[l]()[key]
 	if !ok {
 		return "", fmt.Errorf("no text of the pages has the key %q", key)
@@ -63,7 +63,7 @@ func (l Lang) text(key string, args ...any) (string, error) {
 // scope returns what a scope permits an application to do. A scope without a
 // text is shown by its name.
 func (l Lang) scope(scope string) string {
-	if text, err := l.text("scope." + scope); err == nil {
+	if text, err := l.textOf("scope." + scope); err == nil {
 		return text
 	}
 	return scope

@@ -22,12 +22,12 @@ func KnownMail(lang Lang, company, signIn, forgot string) (subject, text string,
 }
 
 func mail(lang Lang, company, key string, links ...any) (subject, text string, err error) {
-	if subject, err = lang.text(key + ".subject"); err != nil {
+	if subject, err = lang.textOf(key + ".subject"); err != nil {
 		return "", "", err
 	}
 	if company = strings.Join(strings.Fields(company), " "); company != "" {
 		subject += " – " + company
 	}
-	text, err = lang.text(key+".text", links...)
+	text, err = lang.textOf(key+".text", links...)
 	return subject, text, err
 }

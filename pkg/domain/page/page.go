@@ -58,7 +58,7 @@ type view struct {
 }
 
 // T translates: it returns the text that the key names, in the page's language.
-func (v view) T(key string, args ...any) (string, error) { return v.Lang.text(key, args...) }
+func (v view) T(key string, args ...any) (string, error) { return v.Lang.textOf(key, args...) }
 
 // Problem returns the text of a form's problem. That of a missing cookie is the
 // same for every form.
@@ -109,8 +109,8 @@ func (v view) Link(address string) template.URL {
 // functions show none.
 var templates = sync.OnceValue(func() map[string]*template.Template {
 	out := map[string]*template.Template{}
-	for _, name := range []string{"signin", "forgot", "mailed", "company", "picker", "consent", "apps", "logout",
-		"password", "terms", "message", "formpost", "receipt", "statement"} {
+	for _, name := range []string{"signin", "forgot", "mailed", "company", "audience", "picker", "consent", "apps",
+		"logout", "password", "terms", "message", "formpost", "receipt", "statement"} {
 		out[name] = template.Must(template.ParseFS(files, "templates/layout.html", "templates/"+name+".html"))
 	}
 	return out
@@ -118,8 +118,8 @@ var templates = sync.OnceValue(func() map[string]*template.Template {
 
 // Write sends the page with its headers. They forbid framing, scripts and a referrer.
 // They forbid caching too, except of the pages that restorable names. The page may load
-// only its style and images. Only a FormPost may run a script, which is the same for all,
-// and its form may lead anywhere: browsers would apply form-action to the client's
+// only its style and images. Only a FormPost may run a script, which is the same for all.
+// The form of a Back may lead anywhere: browsers would apply form-action to the client's
 // redirects too.
 func Write(w http.ResponseWriter, status int, f Frame, c Content) error {
 	body, policy, err := render(f, c)
@@ -127,7 +127,7 @@ func Write(w http.ResponseWriter, status int, f Frame, c Content) error {
 		return err
 	}
 	caching := "no-store"
-	if restorable(c) {
+	if browserMayKeep(c) {
 		caching = "private, no-cache"
 	}
 	setHeader(w.Header(), f.Lang, policy, caching)
@@ -136,11 +136,11 @@ func Write(w http.ResponseWriter, status int, f Frame, c Content) error {
 	return err
 }
 
-// restorable reports whether the page is the response to a posted form and has
+// browserMayKeep reports whether the page is the response to a posted form and has
 // links to other pages. If the browser did not keep it, the way back to it would
 // end at the browser's own error, because a form is not posted again unasked. Such
 // a page contains nothing but what the person typed, which the form has too.
-func restorable(c Content) bool {
+func browserMayKeep(c Content) bool {
 	switch c := c.(type) {
 	case SignIn:
 		return c.Problem != ""
@@ -174,7 +174,7 @@ func Guard(h http.Header) {
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin") // the page that opened this one loses its reference to it
+	h.Set("Cross-Origin-Opener-Policy", "same-origin") // loses window.opener, so clients must redirect
 	h.Add("Vary", "Accept-Language, Cookie")
 }
 
@@ -205,8 +205,13 @@ func render(f Frame, c Content) (body []byte, policy string, err error) {
 		return out.Bytes(), v.Policy, nil
 	}
 	policy = policyOf(style)
-	if _, posts := c.(FormPost); posts {
+	switch c := c.(type) {
+	case FormPost:
 		return out.Bytes(), policy + "script-src '" + sourceHash(submitScript) + "'", nil
+	case Message:
+		if len(c.Back.Fields) > 0 {
+			return out.Bytes(), policy, nil
+		}
 	}
 	policy += "form-action 'self'"
 	for _, address := range f.FormTo {

@@ -70,12 +70,15 @@ func all() map[string]Content {
 		"logout":          Logout{Action: "logout", CSRF: "c", Hidden: map[string]string{"state": "s"}},
 		"password":        Password{Action: "password", CSRF: "c", First: true, Least: 10},
 		"password, again": Password{Action: "password", CSRF: "c", Problem: "differ", Least: 10},
-		"leave":           Message{Kind: "leave", Host: "planner.example", Back: "https://planner.example/cb?code=1"},
-		"sign-in, busy":   SignIn{Action: "signin?x=1", CSRF: "c", Email: "ana@metro.example", Problem: "busy"},
-		"forgot, busy":    Forgot{Action: "forgot?x=1", CSRF: "c", Email: "ana@metro.example", Problem: "busy"},
-		"password, busy":  Password{Action: "password", CSRF: "c", Problem: "busy", Least: 10},
-		"busy":            Message{Kind: "busy", Again: "authorize?x=1", Request: "req_1"},
-		"error":           Message{Kind: "request", Detail: "scope: repeated", Request: "req_1"},
+		"leave": Message{Kind: "leave", Back: Back{Host: "planner.example",
+			To: "https://planner.example/cb?code=1"}},
+		"sign-in, busy":  SignIn{Action: "signin?x=1", CSRF: "c", Email: "ana@metro.example", Problem: "busy"},
+		"forgot, busy":   Forgot{Action: "forgot?x=1", CSRF: "c", Email: "ana@metro.example", Problem: "busy"},
+		"password, busy": Password{Action: "password", CSRF: "c", Problem: "busy", Least: 10},
+		"busy":           Message{Kind: "busy", Again: "authorize?x=1", Request: "req_1"},
+		"audience": Audience{Client: "Planner", Choices: []AudienceChoice{{"rider", "authorize?x=1"},
+			{"dashboard", "authorize?x=2"}}},
+		"error": Message{Kind: "request", Detail: "scope: repeated", Request: "req_1"},
 	}
 }
 
@@ -132,7 +135,9 @@ func TestTextIsEscaped(t *testing.T) {
 			Switch: "javascript:alert(1)"},
 		Picker{Account: evil, Choices: []Choice{{evil, evil}}},
 		Message{Kind: "request", Detail: evil, Request: evil},
-		FormPost{Host: evil, Fields: map[string][]string{"state": {evil}}},
+		Message{Kind: "request", Back: Back{Host: evil, Fields: map[string][]string{evil: {evil}}}},
+		Audience{Client: evil, Choices: []AudienceChoice{{evil, "javascript:alert(1)"}}},
+		FormPost{Back: Back{Host: evil, Fields: map[string][]string{"state": {evil}}}},
 		Password{Named: true, Given: evil, Family: evil, Agree: evil},
 		Apps{Apps: []App{{ClientID: evil, Name: evil, Grants: []Grant{{Tenant: evil, Company: evil}}}}},
 	}
@@ -153,7 +158,8 @@ func TestTextIsEscaped(t *testing.T) {
 
 // A client's name stands in a block of its own: no text of the page is beside it.
 func TestClientNameStandsAlone(t *testing.T) {
-	for _, content := range []Content{SignIn{Client: "Planner"}, Consent{Client: "Planner", Tenant: "Metro Cabs"}} {
+	for _, content := range []Content{SignIn{Client: "Planner"}, Audience{Client: "Planner"},
+		Consent{Client: "Planner", Tenant: "Metro Cabs"}} {
 		for _, lang := range langs() {
 			body, _, err := render(Frame{Lang: lang}, content)
 			if err != nil || strings.Count(string(body), "Planner") != 1 ||

@@ -43,7 +43,7 @@ func (b Brand) paperStyle() string {
 // BrandOf returns the branding of the pages of a tenant. it is the item of the
 // tenant's branding, and name the tenant's name.
 func BrandOf(it table.Item, name string) (Brand, error) {
-	b, err := branding.FromItem(it)
+	b, err := branding.Kind.FromItem(it)
 	text := func(s *string) string {
 		if s == nil {
 			return ""

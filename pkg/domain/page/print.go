@@ -36,7 +36,7 @@ func (p Paper) In(ctx context.Context, t table.Tenant, item audit.Reader, lang L
 	if err != nil {
 		return nil, err
 	}
-	company, err := tenant.FromItem(record)
+	company, err := tenant.Kind.FromItem(record)
 	if err != nil {
 		return nil, err
 	}

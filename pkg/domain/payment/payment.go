@@ -6,7 +6,6 @@ import (
 
 	"svc/pkg/base/fault"
 	"svc/pkg/base/plaintext"
-	"svc/pkg/data/table"
 )
 
 // Method is a payment method.
@@ -20,10 +19,6 @@ type Method struct {
 	IsDefault bool   `json:"isDefault" doc:"Whether it is the rider's default."`
 	CreatedAt string `json:"createdAt" format:"date-time" doc:"When it was added."`
 }
-
-// FromItem decodes a payment method from its item. It returns fault.NotFound if
-// there is none.
-func FromItem(it table.Item) (Method, error) { return table.DecodeDoc[Method](it) }
 
 func (m *Method) normalize(now time.Time) error {
 	m.Brand = strings.ToLower(strings.TrimSpace(m.Brand))

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"svc/internal/test/apitest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
@@ -18,8 +20,6 @@ import (
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/payment"
-	"svc/pkg/edge/api/apitest"
-	"svc/pkg/local/testkit"
 )
 
 const path = "/api/v1/me/payment-methods"
@@ -215,7 +215,7 @@ func TestNewerBuildsDataSurvives(t *testing.T) {
 	testkit.Must(t, err)
 	it, err := tn.Get(t.Context(), payment.Key(tn, id, first.ID))
 	testkit.Must(t, err)
-	if m, err := payment.FromItem(it); err != nil || m.IsDefault || it.Text("newer") != "attribute" {
+	if m, err := payment.Kind.FromItem(it); err != nil || m.IsDefault || it.Text("newer") != "attribute" {
 		t.Errorf("%+v, %v, newer %q", m, err, it.Text("newer"))
 	}
 }

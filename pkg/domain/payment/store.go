@@ -21,6 +21,12 @@ func Key(t table.Tenant, rider, id string) table.Key {
 	return t.Key("CUSTOMER", rider, "PAYMENT", "CARD#"+id)
 }
 
+// Kind stores a rider's payment methods.
+var Kind = table.Kind[Method]{Type: "payment", Personal: "saved addresses, places, cards", Erasure: "deletes",
+	Row: func(t table.Tenant, rider string, m Method) table.Item {
+		return table.Item{Key: Key(t, rider, m.ID), Version: 1}
+	}}
+
 // List reads the rider's payment methods: the default first, then the newest
 // first.
 //
@@ -59,7 +65,7 @@ func read(ctx context.Context, t table.Tenant, rider string) (held, error) {
 	// A method that was removed expires. The table deletes it by itself.
 	page.Items = slices.DeleteFunc(page.Items, func(it table.Item) bool { return !it.Expires.IsZero() })
 	out.items = page.Items
-	if out.methods, err = table.DecodeAll(page.Items, FromItem); err != nil {
+	if out.methods, err = table.DecodeAll(page.Items, Kind.FromItem); err != nil {
 		return held{}, err
 	}
 	slices.SortStableFunc(out.methods, func(a, b Method) int {
@@ -76,6 +82,15 @@ func read(ctx context.Context, t table.Tenant, rider string) (held, error) {
 
 // commit commits the transaction of a change.
 type commit = func(context.Context, *table.Tx, Method) error
+
+// audited returns what an audit entry shows of a method: also whose it is, because an
+// erasure finds no other trace of a method that was removed.
+func audited(rider string, m Method) any {
+	return struct {
+		Method
+		CustomerID string `json:"customerId"`
+	}{m, rider}
+}
 
 func plainly(ctx context.Context, tx *table.Tx, _ Method) error { return tx.Commit(ctx) }
 
@@ -106,7 +121,7 @@ func add(ctx context.Context, t table.Tenant, by audit.By, rider string, m Metho
 		}
 		m.IsDefault = wanted || len(have.methods) == 0
 		tx := t.Write()
-		it := Item(t, rider, m)
+		it := Kind.Item(t, rider, m)
 		if token != "" {
 			it.Attrs = map[string]any{"token": token}
 		}
@@ -115,7 +130,7 @@ func add(ctx context.Context, t table.Tenant, by audit.By, rider string, m Metho
 		if m.IsDefault {
 			have.setDefault(tx, m.ID)
 		}
-		audit.Append(tx, t, by, "payment.add", m.ID, nil, m)
+		audit.Append(tx, t, by, "payment.add", m.ID, nil, audited(rider, m))
 		return done(ctx, tx, m)
 	})
 	if err != nil {
@@ -160,7 +175,7 @@ func remove(ctx context.Context, t table.Tenant, by audit.By, rider, id string, 
 			})
 			have.setDefault(tx, rest[0].ID)
 		}
-		audit.Append(tx, t, by, "payment.remove", id, gone, nil)
+		audit.Append(tx, t, by, "payment.remove", id, audited(rider, gone), nil)
 		return done(ctx, tx, gone)
 	})
 }
@@ -181,7 +196,7 @@ func choose(ctx context.Context, t table.Tenant, by audit.By, rider, id string, 
 		if !was.IsDefault {
 			have.lock(tx, t, rider)
 			have.setDefault(tx, id)
-			audit.Append(tx, t, by, "payment.set", id, was, chosen)
+			audit.Append(tx, t, by, "payment.set", id, audited(rider, was), audited(rider, chosen))
 		}
 		return done(ctx, tx, chosen)
 	})
@@ -194,8 +209,8 @@ func Set(
 	ctx context.Context, t table.Tenant, by audit.By, rider, id string, edit func(*Method) error,
 ) (Method, error) {
 	return audit.Change[Method]{Tenant: t, By: by, What: "payment.set", Subject: id,
-		Key: Key(t, rider, id), FromItem: FromItem, Edit: edit,
-		Item: func(_ table.Item, now Method) table.Item { return Item(t, rider, now) },
+		Key: Key(t, rider, id), Kind: &Kind, In: rider, Edit: edit,
+		Shown: func(m Method) any { return audited(rider, m) },
 		Check: func(was Method, now *Method) error {
 			now.ID, now.CreatedAt = was.ID, was.CreatedAt
 			if was.IsDefault && !now.IsDefault {
@@ -214,7 +229,7 @@ func Set(
 		}}.Run(ctx)
 }
 
-var _ = table.Kind{Type: "payments", Personal: "nothing"}
+var _ = table.Kind[any]{Type: "payments", Personal: "nothing"}
 
 // lock makes the transaction fail with table.ErrConflict if a different
 // transaction added a method or changed the default after have was read.
@@ -225,7 +240,7 @@ func (have held) lock(tx *table.Tx, t table.Tenant, rider string) {
 // setDefault makes a method the default and all others not, in their items.
 func (have held) setDefault(tx *table.Tx, id string) {
 	for _, it := range have.items {
-		m, err := FromItem(it)
+		m, err := Kind.FromItem(it)
 		if err != nil || m.IsDefault == (m.ID == id) {
 			continue
 		}
@@ -241,11 +256,4 @@ func (have held) clearDefault(tx *table.Tx, except string) {
 		return strings.HasSuffix(it.SK, "#"+except)
 	})
 	others.setDefault(tx, "")
-}
-
-var _ = table.Kind{Type: "payment", Personal: "saved addresses, places, cards", Erasure: "deletes"}
-
-// Item returns the stored form of a payment method.
-func Item(t table.Tenant, rider string, m Method) table.Item {
-	return table.Item{Key: Key(t, rider, m.ID), Type: "payment", Version: 1, Doc: m}
 }

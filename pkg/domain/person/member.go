@@ -45,7 +45,7 @@ func (s Store) Join(
 		}
 		p.Tenants = append(p.Tenants, t.ID())
 		m.Disabled = p.Disabled
-		tx.Covers(t.Handle).Create(member(t, m)).Else(table.ErrConflict)
+		tx.Covers(t.Handle).Create(MemberKind.Item(t, "", m)).Else(table.ErrConflict)
 		audit.Append(tx, t, by, "member.add", id, nil, m)
 		return nil
 	})
@@ -134,7 +134,7 @@ func readMembership(ctx context.Context, t table.Tenant, id string) (table.Item,
 	if err != nil {
 		return table.Item{}, Membership{}, fmt.Errorf("membership: %w", err)
 	}
-	m, err := MembershipFromItem(it)
+	m, err := MemberKind.FromItem(it)
 	return it, m, err
 }
 
@@ -161,7 +161,7 @@ func (s Store) Memberships(ctx context.Context, id string) ([]Membership, error)
 	}
 	out := make([]Membership, 0, len(items))
 	for _, it := range items {
-		m, err := MembershipFromItem(it)
+		m, err := MemberKind.FromItem(it)
 		if errors.Is(err, fault.NotFound()) {
 			continue // removed between the two reads
 		}
@@ -186,7 +186,7 @@ func (s Store) Members(
 	if page.More {
 		next = page.Last
 	}
-	members, err = table.DecodeAll(page.Items, MembershipFromItem)
+	members, err = table.DecodeAll(page.Items, MemberKind.FromItem)
 	return members, next, err
 }
 
@@ -198,23 +198,14 @@ func (s Store) alter(
 		return Membership{}, fault.NotFound()
 	}
 	return audit.Change[Membership]{Tenant: t, By: by, What: what, Subject: id, Edit: edit,
-		Key: authz.ActorKey(t, authz.Dashboard, id), FromItem: MembershipFromItem,
+		Key: authz.ActorKey(t, authz.Dashboard, id), Kind: &MemberKind,
 		Item: func(read table.Item, now Membership) table.Item { return altered(t, read, now) }}.Run(ctx)
-}
-
-var _ = table.Kind{Type: "membership", Personal: "nothing"}
-
-func member(t table.Tenant, m Membership) table.Item {
-	return table.Item{Key: authz.ActorKey(t, authz.Dashboard, m.PersonID), Type: "membership", Version: 1,
-		G: [4]string{MembersPartition(t)}, R: m.PersonID,
-		Attrs: map[string]any{"permissions": m.Permissions, "disabled": m.Disabled, "role": m.Role, "since": m.CreatedAt},
-		Doc:   m}
 }
 
 // altered returns the stored form of a changed membership. It keeps since, so
 // that the member's tokens stay valid.
 func altered(t table.Tenant, was table.Item, m Membership) table.Item {
-	it := member(t, m)
+	it := MemberKind.Item(t, "", m)
 	it.Attrs["since"] = cmp.Or(was.Text("since"), m.CreatedAt)
 	return it
 }

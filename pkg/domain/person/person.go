@@ -65,17 +65,22 @@ func parsePermissions(permissions []string) ([]string, error) {
 // there is none.
 func FromItem(it table.Item) (Person, error) { return table.DecodeDoc[Person](it) }
 
-// MembershipFromItem decodes a membership from its item. It returns
-// fault.NotFound if there is none.
-func MembershipFromItem(it table.Item) (Membership, error) {
-	m, err := table.DecodeDoc[Membership](it)
-	if err != nil {
-		return Membership{}, err
-	}
-	m.Permissions, m.Disabled = it.Strings("permissions"), it.Flag("disabled")
-	if m.Permissions == nil {
-		m.Permissions = []string{}
-	}
-	slices.Sort(m.Permissions)
-	return m, nil
-}
+// MemberKind stores memberships. Permissions and Disabled are attributes of the item.
+var MemberKind = table.Kind[Membership]{Type: "membership", Personal: "nothing",
+	Row: func(t table.Tenant, _ string, m Membership) table.Item {
+		return table.Item{Key: authz.ActorKey(t, authz.Dashboard, m.PersonID), Version: 1,
+			G: [4]string{MembersPartition(t)}, R: m.PersonID, Attrs: map[string]any{"permissions": m.Permissions,
+				"disabled": m.Disabled, "role": m.Role, "since": m.CreatedAt}}
+	},
+	Read: func(it table.Item) (Membership, error) {
+		m, err := table.DecodeDoc[Membership](it)
+		if err != nil {
+			return Membership{}, err
+		}
+		m.Permissions, m.Disabled = it.Strings("permissions"), it.Flag("disabled")
+		if m.Permissions == nil {
+			m.Permissions = []string{}
+		}
+		slices.Sort(m.Permissions)
+		return m, nil
+	}}

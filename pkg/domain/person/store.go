@@ -39,7 +39,7 @@ func EmailKey(p table.Platform, address string) table.Key {
 // ordered by person id.
 func MembersPartition(t table.Tenant) string { return t.Partition("MEMBERS") }
 
-var _ = table.Kind{Type: "email", Personal: "nothing"}
+var _ = table.Kind[any]{Type: "email", Personal: "nothing"}
 
 // Create adds a person without memberships. It generates ID if it is empty, and
 // sets Tenants and CreatedAt. hash is the password hash, "" if no password is
@@ -51,6 +51,9 @@ func (s Store) Create(ctx context.Context, by audit.By, n Person, hash string) (
 	n.CreatedAt, n.Tenants = timestamp.Format(by.At), []string{}
 	if err := n.normalize(); err != nil {
 		return Person{}, err
+	}
+	if message := email.Fault(n.Email); message != "" {
+		return Person{}, fault.Field("email", "%s", message)
 	}
 	p := s.platform()
 	err := table.Retry(ctx, func(ctx context.Context) error {
@@ -188,7 +191,7 @@ func (s Store) change(ctx context.Context, id string, fn func(context.Context, *
 	})
 }
 
-var _ = table.Kind{Type: "person", Personal: "nothing"}
+var _ = table.Kind[any]{Type: "person", Personal: "nothing"}
 
 func record(p table.Platform, n Person) table.Item {
 	return table.Item{Key: Key(p, n.ID), Type: "person", Version: 1, Attrs: map[string]any{"disabled": n.Disabled}, Doc: n}

@@ -25,12 +25,7 @@ const freshness = 5 * time.Minute
 
 // Rows returns the endpoints of requests of persons about their data.
 func Rows() []api.Row {
-	needs := api.Needs(func(t table.Tenant, p api.Peek) []table.Key {
-		if id := p.Path("id"); ids.Valid(ids.Privacy, id) {
-			return []table.Key{Key(t, id)}
-		}
-		return nil
-	})
+	needs := api.One(ids.Privacy, Key)
 	return []api.Row{
 		api.Post("/api/v1/privacy/requests", "svc_create_privacy_request", Policy, create, api.Created(), api.Extension(),
 			api.Needs(subjects), api.Tag(tag), api.Summary("Begin a person's export or erasure"),
@@ -86,16 +81,20 @@ func create(ctx context.Context, c *api.Caller, in *createInput) (*PrivacyReques
 		return nil, err
 	}
 	r := Record{PrivacyRequest: PrivacyRequest{Kind: b.Kind, CustomerID: b.CustomerID, DriverID: b.DriverID}}
-	kind := map[authz.Audience]string{authz.Rider: ids.Customer, authz.Driver: ids.Driver}[r.Audience()]
-	if !ids.Valid(kind, r.Subject()) {
-		return nil, fault.NotFound()
+	kind, field, whom := ids.Customer, "body.customerId", "rider"
+	if r.Audience() == authz.Driver {
+		kind, field, whom = ids.Driver, "body.driverId", "driver"
 	}
-	it, err := c.Item(ctx, r.subjectKey(c.Tenant))
+	var it table.Item
+	var err error
+	if ids.Valid(kind, r.Subject()) {
+		it, err = c.Item(ctx, r.subjectKey(c.Tenant))
+	}
 	if err != nil {
 		return nil, err
 	}
 	if !it.Found() {
-		return nil, fault.NotFound()
+		return nil, fault.Field(field, "expected a %s of this company", whom)
 	}
 	if r.By, err = c.Standing(ctx); err != nil {
 		return nil, err
@@ -149,14 +148,11 @@ type idInput struct {
 
 // read returns the request with the id, and its item.
 func read(ctx context.Context, c *api.Caller, id string) (table.Item, Record, error) {
-	if !ids.Valid(ids.Privacy, id) {
-		return table.Item{}, Record{}, fault.NotFound()
-	}
 	it, err := c.Item(ctx, Key(c.Tenant, id))
 	if err != nil {
 		return it, Record{}, err
 	}
-	r, err := FromItem(it)
+	r, err := Kind.FromItem(it)
 	if err == nil && !it.Live(c.Now) {
 		err = fault.NotFound()
 	}
@@ -215,7 +211,7 @@ func run(ctx context.Context, c *api.Caller, in *idInput) (*PrivacyRequest, erro
 			if it, err = c.Tenant.Get(ctx, it.Key); err != nil {
 				return err
 			}
-			if r, err = FromItem(it); err != nil {
+			if r, err = Kind.FromItem(it); err != nil {
 				return err
 			}
 		}

@@ -36,11 +36,18 @@ const (
 	OpenOrder  = "OPEN_ORDER"
 	Balance    = "BALANCE"
 	Withdrawal = "WITHDRAWAL"
+	Stopped    = "STOPPED"
 )
+
+// ServiceFailed returns the reason of a request whose work has panicked.
+func ServiceFailed() PrivacyReason {
+	return PrivacyReason{Stopped, "The service failed at this request, and logged why. Run an erasure again, or ask for " +
+		"another copy. If it stops again, the logs say where."}
+}
 
 // PrivacyReason is why a person cannot be erased yet.
 type PrivacyReason struct { //nolint:revive // the OpenAPI document names the schema after the type
-	Code    string `json:"code" enum:"OPEN_TRIP,OPEN_ORDER,BALANCE,WITHDRAWAL" doc:"What is in the way."`
+	Code    string `json:"code" enum:"OPEN_TRIP,OPEN_ORDER,BALANCE,WITHDRAWAL,STOPPED" doc:"What is in the way."`
 	Message string `json:"message" doc:"What to do about it."`
 }
 
@@ -96,29 +103,27 @@ func Journal(t table.Tenant) string { return t.Partition("ERASURES") }
 // data.
 func ExportsOf(t table.Tenant, id string) string { return t.Partition("PRIVACY", "OF", id) }
 
-var _ = table.Kind{Type: "privacy", Personal: "the file of an earlier copy", Erasure: "deletes request and file"}
-
-// Item returns the stored form of a request.
-func (r Record) Item(t table.Tenant) table.Item {
-	it := table.Item{Key: Key(t, r.ID), Type: "privacy", Version: r.Version, Doc: r, Preserve: r.Preserve, R: r.ID}
-	it.G[every-1] = all(t)
-	switch {
-	case r.Kind == Export:
-		created, _ := timestamp.Parse(r.CreatedAt) // written by this package
-		it.Expires = created.Add(exportLife)
-		it.G[0] = ExportsOf(t, r.Subject())
-	case r.Status == Running || r.Status == Done:
-		it.G[0] = Journal(t)
-	}
-	return it
-}
-
-// FromItem decodes a request. It returns fault.NotFound if there is none.
-func FromItem(it table.Item) (Record, error) {
-	r, err := table.DecodeDoc[Record](it)
-	r.Version, r.Preserve = it.Version, it.Unknown()
-	return r, err
-}
+// Kind stores requests.
+var Kind = table.Kind[Record]{Type: "privacy", Personal: "the file of an earlier copy",
+	Erasure: "deletes request and file",
+	Row: func(t table.Tenant, _ string, r Record) table.Item {
+		it := table.Item{Key: Key(t, r.ID), Version: r.Version, Preserve: r.Preserve, R: r.ID}
+		it.G[every-1] = all(t)
+		switch {
+		case r.Kind == Export:
+			created, _ := timestamp.Parse(r.CreatedAt) // written by this package
+			it.Expires = created.Add(exportLife)
+			it.G[0] = ExportsOf(t, r.Subject())
+		case r.Status == Running || r.Status == Done || r.Step > 0:
+			it.G[0] = Journal(t)
+		}
+		return it
+	},
+	Read: func(it table.Item) (Record, error) {
+		r, err := table.DecodeDoc[Record](it)
+		r.Version, r.Preserve = it.Version, it.Unknown()
+		return r, err
+	}}
 
 // Subject returns the identifier of the person.
 func (r PrivacyRequest) Subject() string {

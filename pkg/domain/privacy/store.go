@@ -29,7 +29,7 @@ func List(ctx context.Context, t table.Tenant, after string, limit int) ([]Priva
 	}
 	out := []PrivacyRequest{}
 	for _, it := range page.Items {
-		r, err := FromItem(it)
+		r, err := Kind.FromItem(it)
 		if err != nil {
 			return nil, "", err
 		}
@@ -50,7 +50,7 @@ func Get(ctx context.Context, t table.Tenant, id string, now time.Time) (Record,
 	if err != nil {
 		return Record{}, err
 	}
-	return FromItem(it)
+	return Kind.FromItem(it)
 }
 
 // Begin stores a request of the platform's operator about a rider or driver.
@@ -93,7 +93,8 @@ func Run(ctx context.Context, t table.Tenant, p table.Platform, by audit.By, id 
 }
 
 // begin sets what a new request about the person with the record begins with. It
-// returns the person's mail address.
+// returns the person's mail address. A person who was erased may be erased again: a
+// driver or an operator may have written of the person's trips since.
 func (r *Record) begin(person table.Item, now time.Time) (address string, err error) {
 	var p struct {
 		Email    string  `json:"email"`
@@ -102,7 +103,7 @@ func (r *Record) begin(person table.Item, now time.Time) (address string, err er
 	if err := person.Decode(&p); err != nil {
 		return "", err
 	}
-	if p.ErasedAt != nil {
+	if p.ErasedAt != nil && r.Kind == Export {
 		return "", fault.InvalidState("This person was erased at %s. Nothing is stored of the person any more.", *p.ErasedAt)
 	}
 	r.ID, r.Status, r.Reasons, r.Version = ids.New(ids.Privacy, now), Validating, []PrivacyReason{}, 1
@@ -118,7 +119,7 @@ func (r *Record) begin(person table.Item, now time.Time) (address string, err er
 
 // add adds a new request to the transaction.
 func (r Record) add(tx *table.Tx, t table.Tenant, p table.Platform, by audit.By) {
-	tx.Covers(p.Handle).Create(r.Item(t)).Else(table.ErrConflict)
+	tx.Covers(p.Handle).Create(Kind.Item(t, "", r)).Else(table.ErrConflict)
 	due.BeginJob(tx, p, t, r.ID)
 	audit.Append(tx, t, by, "privacy."+r.Kind, r.ID, nil, map[string]any{"of": r.Subject()})
 }
@@ -136,7 +137,7 @@ func (r *Record) run(by authz.Standing, now time.Time) error {
 
 // runs adds a request whose erasure begins to the transaction.
 func (r Record) runs(tx *table.Tx, t table.Tenant, p table.Platform, by audit.By) {
-	tx.Covers(p.Handle).Replace(r.Item(t)).Else(table.ErrConflict)
+	tx.Covers(p.Handle).Replace(Kind.Item(t, "", r)).Else(table.ErrConflict)
 	due.BeginJob(tx, p, t, r.ID)
 	audit.Append(tx, t, by, "privacy.run", r.ID, nil, map[string]any{"of": r.Subject()})
 }

@@ -67,7 +67,7 @@ func (h handler) operator(ctx context.Context, c *api.Caller) (*Profile, error) 
 	if err != nil {
 		return nil, err
 	}
-	m, err := person.MembershipFromItem(state.Actor)
+	m, err := person.MemberKind.FromItem(state.Actor)
 	if err != nil {
 		return nil, gone(err)
 	}
@@ -99,8 +99,9 @@ type patchMeInput struct {
 	Body api.Changes[RiderEdit]
 }
 
+// patchMe changes the rider's own profile. It has no ETag, because a profile has one editor.
 func patchMe(ctx context.Context, c *api.Caller, in *patchMeInput) (*RiderProfile, error) {
-	return api.Edit(ctx, c, customer.Changing(c.Tenant, c.By(), c.Actor.Subject, func(r *customer.Record) error {
+	return api.Edit(ctx, c, customer.Store.Changing(c.Tenant, c.By(), c.Actor.Subject, func(r *customer.Record) error {
 		if r.Disabled { // between the checks and a later attempt
 			return fault.Unauthorized("The token is no longer valid.", true)
 		}

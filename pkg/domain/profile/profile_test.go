@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"svc/internal/test/apitest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
@@ -14,8 +16,6 @@ import (
 	"svc/pkg/domain/person"
 	"svc/pkg/domain/profile"
 	"svc/pkg/domain/tenant"
-	"svc/pkg/edge/api/apitest"
-	"svc/pkg/local/testkit"
 )
 
 // joinedOperator creates an operator with a membership and a token for it.
@@ -70,7 +70,7 @@ func TestMe(t *testing.T) {
 	tn := db.Tenant(metro.ID)
 	operator, asOperator := joinedOperator(t, s, people, tn)
 	phone := "+1 212 555 0181"
-	rider, err := customer.Create(ctx, tn, by,
+	rider, err := customer.Store.Create(ctx, tn, by,
 		customer.Record{Customer: customer.Customer{FirstName: "Ava", LastName: "Thompson", Email: "r@metro.example",
 			Phone: &phone}}, "")
 	if err != nil {
@@ -119,7 +119,7 @@ func TestPatchMe(t *testing.T) {
 	db := testkit.Table(t)
 	s := apitest.New(t, db, profile.Rows(person.Store{DB: db})...)
 	tn := s.Tenant("USD", 1)
-	made, err := customer.Create(t.Context(), tn, audit.By{Who: "svc:test", At: apitest.Start}, customer.Record{
+	made, err := customer.Store.Create(t.Context(), tn, audit.By{Who: "svc:test", At: apitest.Start}, customer.Record{
 		Customer: customer.Customer{FirstName: "Ava", LastName: "Thompson", Email: "ava@metro.example"}}, "")
 	testkit.Must(t, err)
 	token := s.Token(tn, authz.Rider, made.ID)
@@ -131,7 +131,7 @@ func TestPatchMe(t *testing.T) {
 	if used := s.Last().Usage; used.Sequential != 2 {
 		t.Errorf("%d round trips in sequence", used.Sequential)
 	}
-	r, err := customer.ByID(t.Context(), tn, made.ID)
+	r, err := customer.Store.ByID(t.Context(), tn, made.ID)
 	if testkit.Must(t, err); r.Name != "Ava Kim" {
 		t.Errorf("operators see %q", r.Name)
 	}
@@ -142,7 +142,7 @@ func TestPatchMe(t *testing.T) {
 	for _, body := range []string{`{"lastName":null}`, `{"email":"x@y.example"}`, `{"rating":5}`, `{"phone":"me"}`} {
 		s.Want(http.StatusBadRequest, nil, "PATCH", "/api/v1/me", token, body)
 	}
-	_, err = customer.Change(t.Context(), tn, audit.By{Who: "svc:test", At: apitest.Start}, made.ID,
+	_, err = customer.Store.Change(t.Context(), tn, audit.By{Who: "svc:test", At: apitest.Start}, made.ID,
 		func(r *customer.Record) error { r.Disabled = true; return nil })
 	testkit.Must(t, err)
 	s.Want(http.StatusUnauthorized, nil, "PATCH", "/api/v1/me", token, `{"lastName":"B"}`)

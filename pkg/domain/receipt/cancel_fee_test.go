@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 
+	"svc/internal/test/apitest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/money"
@@ -15,8 +17,6 @@ import (
 	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/trip"
-	"svc/pkg/edge/api/apitest"
-	"svc/pkg/local/testkit"
 )
 
 // charging sets the company's cancellation fee, and gives it a service type with a
@@ -30,7 +30,7 @@ func (w *world) charging(fee string) string {
 	}
 	s := settings.Service{ServiceType: settings.ServiceType{ID: ids.New(ids.Service, apitest.Start), Name: "Car",
 		BaseFare: "1", Currency: w.currency(), Capacity: 4, Active: true}, CommissionRate: "0.2"}
-	w.load(settings.Item(w.tenant, rules), settings.ServiceItem(w.tenant, s))
+	w.load(settings.Kind.Item(w.tenant, "", rules), settings.ServiceKind.Item(w.tenant, "", s))
 	w.Advance(2e9) // a request may see settings that are a second old
 	return s.ID
 }

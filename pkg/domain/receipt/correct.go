@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"svc/pkg/base/codec"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/money"
@@ -53,7 +54,9 @@ type Fare struct {
 // caller read it. One transaction changes the trip, keeps the receipt as an
 // earlier version, writes the next version, reverses what was posted and posts
 // the new amounts. If the trip is not settled yet, the transaction settles it with
-// its first fare too. If the trip has the fare already, nothing is changed.
+// its first fare too. If the trip has the fare already, nothing is changed. The postings have
+// the time of the correction; the report counts the new fare at the time of completion.
+// What was refunded bounds the fare from below; an adjustment does what is left.
 //
 // The first attempt reads nothing of its own: the checks have read the trip, the
 // receipt, the settings and the flags. Only the trip says whose the wallets are, so
@@ -82,7 +85,7 @@ func (s Store) Correct(ctx context.Context, it table.Item, f Fare) (*Corrected, 
 			return fault.Field("body.finalFare", "%s", err.Error())
 		}
 		next := it.Version + 1
-		if text(tr.FinalFare) == string(fare) {
+		if codec.OrZero(tr.FinalFare) == fare {
 			next = it.Version
 		}
 		if s.Match != nil {
@@ -164,8 +167,8 @@ func (s Store) correction(tx *table.Tx, a ledger, tr trip.Trip, fare json.Number
 	if err != nil {
 		return nil, err
 	}
-	if text(tr.FinalFare) == string(fare) {
-		if text(was.Total) != string(fare) {
+	if codec.OrZero(tr.FinalFare) == fare {
+		if codec.OrZero(was.Total) != fare {
 			return nil, table.ErrConflict // one of them was read before another correction
 		}
 		return correctedBy(was), nil

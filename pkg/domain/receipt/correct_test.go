@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"svc/internal/test/apitest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
@@ -18,8 +20,6 @@ import (
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
-	"svc/pkg/edge/api/apitest"
-	"svc/pkg/local/testkit"
 )
 
 // correct corrects a fare as the operator.
@@ -154,7 +154,7 @@ func TestCorrectUnsettledAtOnce(t *testing.T) {
 	w := newWorldInRounds(t)
 	rules := settings.Default
 	rules.Pricing.TaxRate = "0.1"
-	w.load(settings.Item(w.tenant, rules))
+	w.load(settings.Kind.Item(w.tenant, "", rules))
 	w.settled("WALLET", "10") // makes the wallets
 	tr := w.completed("WALLET", "1850")
 	a := w.correct(tr.ID, "20")
@@ -220,6 +220,26 @@ func TestCorrectionsRace(t *testing.T) {
 	w.balance(w.driver)
 }
 
+// TestCorrectionsShown: a receipt shows its last hundred corrections, oldest first, as the
+// document says.
+func TestCorrectionsShown(t *testing.T) {
+	w := newWorld(t, "USD")
+	tr := w.settled("CASH", "5")
+	for n := range 102 {
+		if a := w.correct(tr.ID, fmt.Sprint(10+n)); a.Status != 200 {
+			t.Fatalf("%d %s", a.Status, a.Body)
+		}
+		if n != 98 && n != 99 && n != 101 {
+			continue
+		}
+		shown := w.receipt(tr.ID, "").Corrections
+		first, last := shown[0].Version, shown[len(shown)-1].Version
+		if len(shown) != min(n+1, 100) || last != n+2 || first != last-len(shown)+1 {
+			t.Errorf("after %d corrections: %d, from version %d to %d", n+1, len(shown), first, last)
+		}
+	}
+}
+
 // TestCorrectMakesWallet: a first fare that is posted to a wallet that does not exist
 // yet makes it, with its owner's name.
 func TestCorrectMakesWallet(t *testing.T) {
@@ -245,10 +265,10 @@ func TestTax(t *testing.T) {
 	w := newWorld(t, "USD")
 	rules := settings.Default
 	rules.Pricing.TaxRate = "0.08875"
-	w.load(settings.Item(w.tenant, rules))
+	w.load(settings.Kind.Item(w.tenant, "", rules))
 	tr := w.settled("CARD", "19.99")
 	rules.Pricing.TaxRate = "0.2"
-	w.load(settings.Item(w.tenant, rules))
+	w.load(settings.Kind.Item(w.tenant, "", rules))
 	shown := w.receipt(tr.ID, w.rider)
 	if tax := shown.Tax.Value; tax == nil || tax.Amount != "1.77" || tax.Net != "18.22" || len(shown.Lines) != 2 ||
 		shown.Lines[1].Description != "Tax, 8.875 % of the total" {

@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/apitest"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/branding"
 	"svc/pkg/domain/page"
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/tenant"
-	"svc/pkg/edge/api/apitest"
 )
 
 // company gives the world's tenant a name, a time zone and a look.
@@ -41,7 +41,7 @@ func TestReceiptAsPage(t *testing.T) {
 	w.company("America/New_York")
 	rules := settings.Default
 	rules.Pricing.TaxRate = "0.08875"
-	w.load(settings.Item(w.tenant, rules))
+	w.load(settings.Kind.Item(w.tenant, "", rules))
 	tr := w.settled("CARD", "1234.5")
 	w.Advance(time.Hour)
 	w.Want(200, nil, "POST", "/api/v1/trips/"+tr.ID+"/fare", w.tokens[""],

@@ -17,6 +17,7 @@ import (
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/account"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
@@ -192,7 +193,8 @@ func (s Store) Post(ctx context.Context, p Post) (*Made, error) {
 	})
 }
 
-// suits checks that the wallet's owner and the trip exist and belong together.
+// suits checks that the wallet's owner and the trip exist and belong together, and that
+// the owner was not erased: the words of a posting would be stored of the person again.
 func (p *Post) suits(b basis) error {
 	side, actor, field := p.owner()
 	var wrong fault.Faults
@@ -204,11 +206,15 @@ func (p *Post) suits(b basis) error {
 		}
 		wrong.Unless(b.trip.Found() && mine == actor, "body.tripId", "expected a trip of this %s", side)
 	}
-	return wrong.Err()
+	if err := wrong.Err(); err != nil || !account.Erased(b.holder) {
+		return err
+	}
+	return fault.InvalidState("This person was erased, so nothing more is posted to the wallet.")
 }
 
 // allows returns what a wallet must be after the posting. A payout leaves what
-// withdrawals hold, and a debit of a rider leaves the company's floor.
+// withdrawals hold, and a debit of a rider leaves the company's floor. An adjustment and the
+// commissions of cash rides may take a driver's wallet below zero: a driver may owe money.
 func (p *Post) allows(flags table.Item) func(wallet.Wallet) error {
 	return func(after wallet.Wallet) error {
 		if free := after.Balance.Sub(after.Held); p.Type == wallet.Payout && free.IsNegative() {
@@ -226,8 +232,9 @@ func (p *Post) allows(flags table.Item) func(wallet.Wallet) error {
 	}
 }
 
-// refund adds the refund to the sum that the trip's receipt keeps. Errors: a 409
-// if the trip is not settled or took less.
+// refund adds the refund to the sum that the trip's receipt keeps, which bounds refunds
+// that race or come in small steps. It goes to the wallet, also if the ride was paid in
+// cash. Errors: a 409 if the trip is not settled or took less.
 func refund(tx *table.Tx, b basis, amount decimal.Decimal) error {
 	if !b.receipt.Found() {
 		tr, err := trip.FromItem(b.trip)

@@ -6,11 +6,11 @@ import (
 	"sync"
 	"testing"
 
+	"svc/internal/test/apitest"
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
 	"svc/pkg/domain/wallet"
 	"svc/pkg/edge/api"
-	"svc/pkg/edge/api/apitest"
 )
 
 func TestPost(t *testing.T) {

@@ -2,7 +2,6 @@ package receipt
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"svc/pkg/base/codec"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
@@ -95,29 +95,39 @@ func (r Receipt) Postings(tr trip.Trip) ([]Posted, error) {
 	before, after := was.sides(tr), now.sides(tr)
 	for i, s := range after {
 		old, next := amountOf(before[i].amount), amountOf(s.amount)
+		post := func(amount decimal.Decimal, what string) {
+			out = append(out, Posted{s.side, s.actor, tr.TripCode, r.corrected(s.side, what, amount, at)})
+		}
 		if old.Equal(next) {
+			if s.side == wallet.Driver && s.amount != nil {
+				post(decimal.Zero, unchanged)
+			}
 			continue
 		}
-		post := func(amount decimal.Decimal, what string) {
-			if amount.IsZero() {
-				return
-			}
-			out = append(out, Posted{s.side, s.actor, tr.TripCode, wallet.Entry{TripID: &tr.ID, By: &r.Correction.By,
-				Posting: wallet.Posting{Type: wallet.TripPayment, Amount: money.Number(amount), CreatedAt: r.IssuedAt,
-					ID:          r.correctionID(s.side, what, at),
-					Description: "Trip " + tr.TripCode + ": fare corrected, " + what}}})
+		if !old.IsZero() {
+			post(old.Neg(), reversal)
 		}
-		post(old.Neg(), reversal)
-		post(next, renewal)
+		if !next.IsZero() {
+			post(next, renewal)
+		}
 	}
 	return out, nil
 }
 
-// What a correction posts.
+// What a correction posts. The driver's wallet gets a posting of 0 if only the fare
+// changes, because the driver's statement finds corrections by their postings.
 const (
-	reversal = "reversal"
-	renewal  = "new amount"
+	reversal  = "reversal"
+	renewal   = "new amount"
+	unchanged = "same amount"
 )
+
+// corrected returns a posting of the correction.
+func (r Receipt) corrected(s wallet.Side, what string, amount decimal.Decimal, at time.Time) wallet.Entry {
+	return wallet.Entry{TripID: &r.TripID, By: &r.Correction.By, Posting: wallet.Posting{Type: wallet.TripPayment,
+		ID: r.correctionID(s, what, at), Amount: money.Number(amount), CreatedAt: r.IssuedAt,
+		Description: "Trip " + r.TripCode + ": fare corrected, " + what}}
+}
 
 // correctionID returns the id of a posting of the correction, derived from what it
 // is.
@@ -194,16 +204,9 @@ func Chain(versions []Receipt) bool {
 		switch {
 		case r.Version != i+1 || (r.Correction == nil) != (i == 0):
 			return false
-		case i > 0 && text(r.Correction.Was) != text(versions[i-1].Total):
+		case i > 0 && codec.OrZero(r.Correction.Was) != codec.OrZero(versions[i-1].Total):
 			return false
 		}
 	}
 	return true
-}
-
-func text(n *json.Number) string {
-	if n == nil {
-		return ""
-	}
-	return string(*n)
 }

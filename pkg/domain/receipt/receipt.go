@@ -49,7 +49,8 @@ func earlierKey(t table.Tenant, trip string, version int) table.Key {
 	return t.Key("TRIP", trip, fmt.Sprintf("%s%06d", earlier, version))
 }
 
-var _ = table.Kind{Type: "receipt", Personal: "reason of a correction", Erasure: "removes the reason; amounts stay"}
+var _ = table.Kind[any]{Type: "receipt", Personal: "reason of a correction",
+	Erasure: "removes the reason; amounts stay"}
 
 // Item returns the stored form of the newest version of a receipt.
 func Item(t table.Tenant, r Receipt) table.Item {
@@ -90,7 +91,8 @@ func FromItem(it table.Item) (Receipt, error) {
 }
 
 // Of returns the first receipt of a completed trip that was settled at the given
-// time. taxRate is the tenant's; "" means 0.
+// time. taxRate is the tenant's; "" means 0. The tax is a part of the total. Later
+// corrections keep the rate of the settlement.
 func Of(tr trip.Trip, e Entries, id, at string, taxRate json.Number) Receipt {
 	r := Receipt{ID: id, TripID: tr.ID, TripCode: tr.TripCode, DriverID: tr.DriverID, CustomerID: tr.CustomerID,
 		PaymentType: tr.PaymentType, Currency: tr.Currency, CompletedAt: tr.CompletedAt, IssuedAt: at}

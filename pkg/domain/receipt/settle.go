@@ -186,7 +186,7 @@ func (a ledger) compose(tx *table.Tx, t table.Tenant, w work) error {
 
 // issue returns the first receipt of a trip.
 func (a ledger) issue(w work) (Receipt, error) {
-	rules, err := settings.FromItem(a.settings)
+	rules, err := settings.Kind.FromItem(a.settings)
 	return Of(w.trip, w.entries, ids.New(ids.Receipt, w.now), timestamp.Format(w.now), rules.Pricing.TaxRate), err
 }
 

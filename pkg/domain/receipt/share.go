@@ -13,48 +13,105 @@ import (
 // Share explains a posting of a trip to its driver's wallet. Fare less Commission
 // less Outside is the amount of the posting.
 type Share struct {
-	Fare       decimal.Decimal
-	Commission decimal.Decimal
+	Fare       decimal.Decimal // what the posting changes of the fare
+	Commission decimal.Decimal // of the fare, what the company kept
 	Outside    decimal.Decimal // of the fare, what the driver got outside of the wallet
+	Step       int             // the posting's place among those of its trip at one time
 }
 
-// ShareOf explains the entry of a driver's wallet by the versions of the trip's
-// receipt, in their order. ok is false if none of them posted it.
-func ShareOf(versions []Receipt, e wallet.Entry) (s Share, ok bool) {
-	r, total, negative := versionOf(versions, e)
-	if r == nil {
-		return s, false
+// Shares explains the entries that a trip has in its driver's wallet by the versions
+// of the trip's receipt, in their order. The key is the entry's id. An entry that no
+// version posted has no share.
+func Shares(versions []Receipt, entries []wallet.Entry) map[string]Share {
+	out, posted := map[string]Share{}, byID(entries)
+	explain := func(e wallet.Entry, v Receipt, fare decimal.Decimal) {
+		s := Share{Fare: fare, Step: 2 * v.Version}
+		if v.PaymentType == "CASH" || v.PaymentType == "" {
+			s.Outside = fare
+		}
+		s.Commission = fare.Sub(s.Outside).Sub(money.Must(e.Amount))
+		out[e.ID] = s
 	}
-	if total != nil {
-		s.Fare = money.Must(*total)
-	}
-	if negative {
-		s.Fare = s.Fare.Neg()
-	}
-	if r.PaymentType == "CASH" || r.PaymentType == "" || r.Commission == nil {
-		s.Outside = s.Fare
-	}
-	s.Commission = s.Fare.Sub(s.Outside).Sub(money.Must(e.Amount))
-	return s, true
-}
-
-// versionOf returns the version that posted the entry, and the total that the entry
-// posts or, if negative, takes back.
-func versionOf(versions []Receipt, e wallet.Entry) (r *Receipt, total *json.Number, negative bool) {
-	if e.By == nil && len(versions) > 0 { // settlement's postings are those of nobody
-		return &versions[0], versions[0].Total, false
-	}
-	for i, v := range versions {
-		at, err := timestamp.Parse(v.IssuedAt)
-		switch {
-		case v.Correction == nil || err != nil:
-		case e.ID == v.correctionID(wallet.Driver, reversal, at):
-			return &versions[i], v.Correction.Was, true
-		case e.ID == v.correctionID(wallet.Driver, renewal, at):
-			return &versions[i], v.Total, false
+	for _, e := range entries {
+		if e.By == nil && len(versions) > 0 { // settlement's postings are those of nobody
+			explain(e, versions[0], fareOf(versions[0].Total))
 		}
 	}
-	return nil, nil, false
+	for _, v := range versions {
+		ids := v.driverIDs()
+		if ids == nil {
+			continue
+		}
+		was, now := fareOf(v.Correction.Was), fareOf(v.Total)
+		taken, reversed := posted[ids[reversal]]
+		given, renewed := posted[ids[renewal]]
+		same, unchanged := posted[ids[unchanged]]
+		switch {
+		case reversed && renewed:
+			explain(taken, v, was.Neg())
+			explain(given, v, now)
+			after := out[given.ID]
+			after.Step++ // the old amount is taken back before the new one is posted
+			out[given.ID] = after
+		case reversed: // an amount of 0 has no posting of its own
+			explain(taken, v, now.Sub(was))
+		case renewed:
+			explain(given, v, now.Sub(was))
+		case unchanged:
+			explain(same, v, now.Sub(was))
+		}
+	}
+	return out
+}
+
+// Unposted returns the postings of 0 that corrections from one time until another
+// would have in the driver's wallet. Builds up to 2026-11 did not make them.
+func Unposted(versions []Receipt, entries []wallet.Entry, from, to string) (out []wallet.Entry) {
+	posted := byID(entries)
+	for _, v := range versions {
+		ids := v.driverIDs()
+		if ids == nil || v.DriverID == nil || v.IssuedAt < from || v.IssuedAt >= to {
+			continue
+		}
+		missing := true
+		for _, id := range ids {
+			_, found := posted[id]
+			missing = missing && !found
+		}
+		if at, err := timestamp.Parse(v.IssuedAt); missing && err == nil {
+			out = append(out, v.corrected(wallet.Driver, unchanged, decimal.Zero, at))
+		}
+	}
+	return out
+}
+
+// driverIDs returns the ids that the postings of a correction have in the driver's
+// wallet, by what they are; nil for a version that corrects nothing.
+func (r Receipt) driverIDs() map[string]string {
+	at, err := timestamp.Parse(r.IssuedAt)
+	if r.Correction == nil || err != nil {
+		return nil
+	}
+	out := map[string]string{}
+	for _, what := range []string{reversal, renewal, unchanged} {
+		out[what] = r.correctionID(wallet.Driver, what, at)
+	}
+	return out
+}
+
+func byID(entries []wallet.Entry) map[string]wallet.Entry {
+	out := map[string]wallet.Entry{}
+	for _, e := range entries {
+		out[e.ID] = e
+	}
+	return out
+}
+
+func fareOf(total *json.Number) decimal.Decimal {
+	if total == nil {
+		return decimal.Zero
+	}
+	return money.Must(*total)
 }
 
 // Known returns the versions that the newest one tells of: itself, and the one

@@ -29,7 +29,7 @@ type Shown struct {
 	Tax           api.Nullable[Tax] `json:"tax" doc:"The tax in the total; null if the company had no tax rate."`
 	Payment       Payment           `json:"payment" doc:"How the rider paid."`
 	Driver        api.Nullable[Pay] `json:"driver" doc:"What the driver got. null for riders."`
-	Corrections   []Change          `json:"corrections" doc:"The corrections of the fare, oldest first: the last 100."`
+	Corrections   []Change          `json:"corrections" maxItems:"100" doc:"The corrections of the fare, oldest first: the last 100."`
 }
 
 // Portion is a part of the total.
@@ -58,6 +58,9 @@ type Pay struct {
 	Amount     *json.Number `json:"amount" nullable:"true" doc:"What was posted to the driver's wallet; null without a driver. Negative for a cash fare, because the driver holds the money."`
 }
 
+// mostCorrections is how many corrections a receipt shows.
+const mostCorrections = 100
+
 // Change is a correction of a fare.
 type Change struct {
 	Version int          `json:"version" doc:"Version of the receipt that it issued."`
@@ -67,8 +70,8 @@ type Change struct {
 	Total   *json.Number `json:"total" nullable:"true" doc:"The total after."`
 }
 
-// shown returns the receipt for an audience. earlier are the versions before it.
-func shown(it table.Item, tr trip.Trip, earlier []Receipt, a authz.Audience) (*Shown, error) {
+// shownTo returns the receipt for an audience. earlier are the versions before it.
+func shownTo(it table.Item, tr trip.Trip, earlier []Receipt, a authz.Audience) (*Shown, error) {
 	r, err := FromItem(it)
 	if err != nil {
 		return nil, err
@@ -131,7 +134,8 @@ func Show(ctx context.Context, t table.Tenant, it, r table.Item, a authz.Audienc
 	}
 	var before []Receipt
 	if newest.Version > 1 {
-		q := table.Query{Prefix: earlier, Backward: true, Limit: 100, Consistent: true}
+		// The newest version is a correction too.
+		q := table.Query{Prefix: earlier, Backward: true, Limit: mostCorrections - 1, Consistent: true}
 		page, err := t.Query(ctx, it.PK, q)
 		if err != nil {
 			return nil, err
@@ -144,5 +148,5 @@ func Show(ctx context.Context, t table.Tenant, it, r table.Item, a authz.Audienc
 			before = append([]Receipt{v}, before...)
 		}
 	}
-	return shown(r, tr, before, a)
+	return shownTo(r, tr, before, a)
 }

@@ -6,12 +6,12 @@ import (
 	"sync"
 	"testing"
 
+	"svc/internal/test/apitest"
+	"svc/internal/test/testkit"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/money"
 	"svc/pkg/domain/wallet"
 	"svc/pkg/edge/api"
-	"svc/pkg/edge/api/apitest"
-	"svc/pkg/local/testkit"
 )
 
 func (w *world) ask(amount string) apitest.Answer {

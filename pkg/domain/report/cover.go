@@ -107,7 +107,7 @@ const (
 	completed = "e"
 	revenue   = "f"
 	// olderRevenue is the revenue by time of request, which builds up to 2026-11
-	// counted. No report reads it.
+	// counted (Summary.complete).
 	olderRevenue = "r"
 )
 

@@ -2,6 +2,7 @@ package report
 
 import (
 	"context"
+	"log/slog"
 
 	"svc/pkg/access/authz"
 	"svc/pkg/domain/trip"
@@ -40,6 +41,10 @@ func summary(ctx context.Context, c *api.Caller, in *summaryInput) (*Summary, er
 	out, err := Summarize(ctx, c.Tenant, start, end, shards)
 	if err != nil {
 		return nil, err
+	}
+	if out.Older {
+		slog.WarnContext(ctx, "the report counts rides by their request, as an older build stored them; svc rebuild counts "+
+			"them by their completion", "tenant", c.Tenant.ID())
 	}
 	state, err := c.Live(ctx)
 	out.Currency = state.Currency

@@ -12,14 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
+	"svc/internal/test/apitest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/counter"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/trip"
-	"svc/pkg/edge/api/apitest"
-	"svc/pkg/local/testkit"
 )
 
 const ms = time.Millisecond
@@ -314,5 +314,58 @@ func TestRefusedWindow(t *testing.T) {
 				t.Error(body.Error, diff)
 			}
 		})
+	}
+}
+
+// TestOlderCounts: rides that builds up to 2026-11 counted are in the report as those
+// builds showed them, beside rides that this build counted, until all are counted anew.
+func TestOlderCounts(t *testing.T) {
+	stand := apitest.New(t, testkit.Table(t), Rows()...)
+	tenant := stand.Tenant("USD", 3)
+	from := time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)
+	fare := decimal.RequireFromString
+	older, changes := []string{"12.5", "0", "7.25"}, counter.Changes{}
+	for i, text := range older {
+		at := from.Add(time.Duration(i) * 26 * time.Hour)
+		Requested(changes, trip.Completed, at)
+		OlderRevenue(changes, fare(text), at)
+	}
+	Requested(changes, trip.Cancelled, from)
+	want := func(days, rides int, revenue string) {
+		t.Helper()
+		got, err := Summarize(t.Context(), tenant, from, from.Add(time.Duration(days)*day), 3)
+		testkit.Must(t, err)
+		if got.CompletedTrips != int64(rides) || string(got.Revenue) != revenue {
+			t.Errorf("%d days: %d rides for %s, want %d for %s", days, got.CompletedTrips, got.Revenue, rides, revenue)
+		}
+	}
+	testkit.Must(t, tenant.Load(t.Context(), itemsOf(tenant, 0, changes)...))
+	want(1, 1, "12.5")
+	want(30, 3, "19.75")
+	if all, err := All(t.Context(), tenant); err != nil || !all.Older || all.Trips != 4 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	next := counter.Changes{} // a ride of today's build in the same window
+	Requested(next, trip.Completed, from.Add(time.Hour))
+	Completed(next, fare("30"), from.Add(2*time.Hour))
+	spread := counter.Changes{}
+	for ref, sums := range next {
+		if ref.Sharded {
+			spread[ref] = sums
+		}
+	}
+	testkit.Must(t, tenant.Load(t.Context(), itemsOf(tenant, 1, spread)...))
+	want(1, 2, "42.5")
+	want(30, 4, "49.75")
+	for i, text := range older { // all are counted anew
+		at := from.Add(time.Duration(i) * 26 * time.Hour)
+		OlderRevenue(changes, fare(text).Neg(), at)
+		Completed(changes, fare(text), at.Add(time.Hour))
+	}
+	testkit.Must(t, tenant.Load(t.Context(), itemsOf(tenant, 0, changes)...))
+	want(1, 2, "42.5")
+	want(30, 4, "49.75")
+	if all, err := All(t.Context(), tenant); err != nil || all.Older {
+		t.Errorf("%+v, %v", all, err)
 	}
 }

@@ -12,10 +12,9 @@ import (
 	"fmt"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/panics"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/due"
 	"svc/pkg/data/table"
@@ -39,13 +38,10 @@ const Most = 50
 // Key returns the key of the roster.
 func Key(t table.Tenant) table.Key { return t.Key("SETTINGS", "ROBOTS") }
 
-// FromItem decodes a roster. A tenant without one has no robots.
-func FromItem(it table.Item) (Roster, error) {
-	if !it.Found() {
-		return Roster{}, nil
-	}
-	return table.DecodeDoc[Roster](it)
-}
+// Kind stores the roster. A tenant without one has no robots.
+var Kind = table.Kind[Roster]{Type: "robots", Personal: "nothing", Once: "written by the demo and svc tenant create",
+	Row:  func(t table.Tenant, _ string, _ Roster) table.Item { return table.Item{Key: Key(t), Version: 1} },
+	Read: func(it table.Item) (Roster, error) { return table.DecodeOr(it, Roster{}) }}
 
 // Book is what the robots must do at a later time.
 func Book(db *table.DB, now func() time.Time) due.Book {
@@ -62,8 +58,6 @@ const (
 var ErrLive = fault.InvalidState("This company is not a sandbox. Only a sandbox has robots; create one with " +
 	"svc tenant create SLUG --sandbox.")
 
-var _ = table.Kind{Type: "robots", Personal: "nothing", Once: "written by the demo and svc tenant create"}
-
 // Fill adds robots to a sandbox, so many drivers and as many riders, around the
 // place. Done again, it completes an interrupted call. Errors: ErrLive.
 func Fill(ctx context.Context, db *table.DB, by audit.By, n tenant.Tenant, robots int, lat, lng json.Number) error {
@@ -78,7 +72,7 @@ func Fill(ctx context.Context, db *table.DB, by audit.By, n tenant.Tenant, robot
 		return fault.Field("robots", "expected 1 to %d", Most)
 	}
 	roster := Roster{Lat: lat, Lng: lng}
-	group, each := errgroup.WithContext(ctx)
+	group, each := panics.WithContext(ctx)
 	group.SetLimit(atOnce)
 	for i := range robots {
 		d, c := robotDriver(n, i+1), robotRider(n, i+1)
@@ -90,7 +84,7 @@ func Fill(ctx context.Context, db *table.DB, by audit.By, n tenant.Tenant, robot
 	}
 	return table.Retry(ctx, func(ctx context.Context) error {
 		tx := t.Write()
-		tx.Put(table.Item{Key: Key(t), Type: "robots", Version: 1, Doc: roster})
+		tx.Put(Kind.Item(t, "", roster))
 		audit.Append(tx, t, by, "sandbox.robots", n.ID, nil, roster)
 		Book(db, func() time.Time { return by.At }).Add(tx, due.Task{Tenant: n.ID, Kind: Step, ID: "all", At: by.At})
 		return tx.Commit(ctx)
@@ -102,15 +96,15 @@ const atOnce = 8
 
 // add creates a robot driver and a robot rider. It skips one that already exists.
 func add(ctx context.Context, t table.Tenant, by audit.By, d driver.Record, c customer.Record) error {
-	_, err := driver.ByID(ctx, t, d.ID)
+	_, err := driver.Store.ByID(ctx, t, d.ID)
 	if errors.Is(err, fault.NotFound()) {
 		_, err = driver.Create(ctx, t, by, d, "")
 	}
 	if err != nil {
 		return err
 	}
-	if _, err = customer.ByID(ctx, t, c.ID); errors.Is(err, fault.NotFound()) {
-		_, err = customer.Create(ctx, t, by, c, "")
+	if _, err = customer.Store.ByID(ctx, t, c.ID); errors.Is(err, fault.NotFound()) {
+		_, err = customer.Store.Create(ctx, t, by, c, "")
 	}
 	return err
 }

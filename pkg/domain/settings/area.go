@@ -94,7 +94,7 @@ func (g geometry) polygons() (all Area, err error) {
 func ParseArea(text []byte) (Area, error) {
 	var g geometry
 	if err := json.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &g); err != nil {
-		return nil, fmt.Errorf("expected GeoJSON: %w", err)
+		return nil, errors.New("expected GeoJSON, and it is not")
 	}
 	for range 3 { // a collection of a feature of a collection
 		within := append(g.Features, g.Geometries...)
@@ -272,38 +272,4 @@ func Box(west, south, east, north json.Number) (Area, error) {
 		return nil, wrong
 	}
 	return area, nil
-}
-
-// contains reports whether the point, in degrees, lies in the area or on its
-// border. Both sides of the 180th meridian are the same.
-func (a Area) contains(lat, lng json.Number) (bool, error) {
-	y, err := lat.Float64()
-	if err != nil {
-		return false, err
-	}
-	x, err := lng.Float64()
-	if err != nil {
-		return false, err
-	}
-	all := []geom.Geometry{geom.XY{X: x, Y: y}.AsPoint().AsGeometry()}
-	if x == 180 || x == -180 {
-		all = append(all, geom.XY{X: -x, Y: y}.AsPoint().AsGeometry())
-	}
-	for _, rings := range a {
-		var lines []geom.LineString
-		for _, ring := range rings {
-			line, err := parseRing(ring)
-			if err != nil {
-				return false, err
-			}
-			lines = append(lines, line)
-		}
-		polygon := geom.NewPolygon(lines).AsGeometry()
-		for _, point := range all {
-			if geom.Intersects(polygon, point) {
-				return true, nil
-			}
-		}
-	}
-	return false, nil
 }

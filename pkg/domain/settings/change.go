@@ -18,6 +18,7 @@ type Change struct {
 	By     audit.By
 	Edit   func(*Settings) error
 	Read   audit.Reader // nil means Tenant.Get
+	Local  bool         // the service runs on a laptop
 	// Require checks the versions of what was read; it may be nil.
 	Require func(document, tenant int64) error
 	// Commit commits the transaction; nil means tx.Commit. It gets the versions that
@@ -41,11 +42,11 @@ func (c Change) Run(ctx context.Context) (Settings, error) {
 			return document, err
 		},
 		FromItem: func(it table.Item) (Settings, error) {
-			t, err := tenant.FromItem(company)
+			t, err := tenant.Kind.FromItem(company)
 			if err != nil && !errors.Is(err, fault.NotFound()) {
 				return Settings{}, err
 			}
-			d, err := FromItem(it)
+			d, err := Kind.FromItem(it)
 			return Settings{t.TaxiEnabled, t.DeliveryEnabled, d}, err
 		},
 		Require: func(table.Item) error {
@@ -54,22 +55,19 @@ func (c Change) Run(ctx context.Context) (Settings, error) {
 			}
 			return c.Require(document.Version, company.Version)
 		},
-		Check: func(_ Settings, now *Settings) error { return now.normalize() },
+		Check: func(was Settings, now *Settings) error { return now.check(was, company, c.Local) },
 		Item: func(stored table.Item, now Settings) table.Item {
-			it := Item(c.Tenant, now.Document)
+			it := Kind.Item(c.Tenant, "", now.Document)
 			it.Doc = now.over(stored.Raw())
 			return it
 		},
 		Also: func(_ context.Context, tx *table.Tx, was, now Settings) error {
-			flags := map[string]any{}
+			flags := now.flags(was)
 			if was.TaxiEnabled != now.TaxiEnabled || was.DeliveryEnabled != now.DeliveryEnabled {
 				flags[authz.Taxi], flags[authz.Delivery] = now.TaxiEnabled, now.DeliveryEnabled
 				if err := tenant.SetFeatures(tx, c.Tenant, company, now.TaxiEnabled, now.DeliveryEnabled); err != nil {
 					return err
 				}
-			}
-			if was.Dispatch.DriverStatus != now.Dispatch.DriverStatus {
-				flags[tenant.DriverStatus] = now.Dispatch.DriverStatus
 			}
 			tenant.SetFlags(tx, c.Tenant, flags)
 			return nil
@@ -86,8 +84,37 @@ func (c Change) Run(ctx context.Context) (Settings, error) {
 		}}.Run(ctx)
 }
 
-// Set changes the tenant's settings document.
+// check returns what is wrong with the settings, but for what is stored already. company
+// is the tenant's record. local is true in svc dev.
+func (s *Settings) check(was Settings, company table.Item, local bool) error {
+	n, err := tenant.Kind.FromItem(company)
+	if err != nil && !errors.Is(err, fault.NotFound()) {
+		return err
+	}
+	if err = changed(s.normalize(Limits{n.Currency, n.MaxFare}), was, *s); err != nil {
+		return err
+	}
+	return s.checkHosts(was.Document, local)
+}
+
+// flags returns the settings that are flags too, if they have changed.
+func (s Settings) flags(was Settings) map[string]any {
+	flags := map[string]any{}
+	if was.Dispatch.DriverStatus != s.Dispatch.DriverStatus {
+		flags[tenant.DriverStatus] = s.Dispatch.DriverStatus
+	}
+	if was.Dispatch.DriverLicence != s.Dispatch.DriverLicence {
+		flags[tenant.DriverLicence] = s.Dispatch.DriverLicence
+	}
+	if was.Dispatch.EarlyArrival != s.Dispatch.EarlyArrival {
+		flags[tenant.EarlyMinutes] = s.Dispatch.EarlyArrival
+	}
+	return flags
+}
+
+// Set changes the tenant's settings document, for a command on the platform's own
+// machine.
 func Set(ctx context.Context, t table.Tenant, by audit.By, edit func(*Document) error) (Document, error) {
-	s, err := Change{Tenant: t, By: by, Edit: func(s *Settings) error { return edit(&s.Document) }}.Run(ctx)
+	s, err := Change{Tenant: t, By: by, Local: true, Edit: func(s *Settings) error { return edit(&s.Document) }}.Run(ctx)
 	return s.Document, err
 }

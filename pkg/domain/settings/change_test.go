@@ -10,12 +10,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"svc/internal/test/apitest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
 	"svc/pkg/domain/settings"
-	"svc/pkg/edge/api/apitest"
-	"svc/pkg/local/testkit"
 )
 
 // faultFields returns the fields that a 400 names.
@@ -89,6 +90,14 @@ func TestPatchSettingsFaults(t *testing.T) {
 		`{"pricing":[]}`:                                                 "body.pricing",
 		`{"pricing":{"cancellationFee":1e300}}`:                          "body.pricing.cancellationFee",
 		`{"routing":{"url":"http://inside"}}`:                            "body.routing.url",
+		`{"routing":{"url":"https://10.0.0.5/route"}}`:                   "body.routing.url",
+		`{"routing":{"url":"https://localhost/route"}}`:                  "body.routing.url",
+		`{"routing":{"url":"https://①②⑦.⓪.⓪.①/route"}}`:                  "body.routing.url",
+		`{"routing":{"url":"https://routes.example:99999/"}}`:            "body.routing.url",
+		`{"map":{"tiles":"https://tiles.example:0/{z}/{x}/{y}"}}`:        "body.map.tiles",
+		`{"map":{"tiles":"https://192.168.0.7/{z}/{x}/{y}"}}`:            "body.map.tiles",
+		`{"map":{"tiles":"https://127.0.0.1:4433/style.json"}}`:          "body.map.tiles",
+		`{"map":{"tiles":"https://db.internal/style.json"}}`:             "body.map.tiles",
 		`{"map":{"tiles":"http://tiles.example/{z}/{x}/{y}"}}`:           "body.map.tiles",
 		`{"map":{"tiles":"https://tiles.example/{z}/{x}.png"}}`:          "body.map.tiles",
 		`{"map":{"tiles":"https://*/{z}/{x}/{y}"}}`:                      "body.map.tiles",
@@ -176,9 +185,9 @@ func TestIfMatchRace(t *testing.T) {
 func TestMapOrigin(t *testing.T) {
 	s, token := editor(t)
 	for tiles, want := range map[string]string{
-		"https://tiles.example/{z}/{x}/{y}.png?key=a":      "https://tiles.example",
-		"https://Tiles.Example:8443/a/{z}/{y}/{x}":         "https://tiles.example:8443",
-		"https://127.0.0.1:4433/styles/streets/style.json": "https://127.0.0.1:4433",
+		"https://tiles.example/{z}/{x}/{y}.png?key=a":    "https://tiles.example",
+		"https://Tiles.Example:8443/a/{z}/{y}/{x}":       "https://tiles.example:8443",
+		"https://8.8.8.8:4433/styles/streets/style.json": "https://8.8.8.8:4433",
 	} {
 		var out settings.Overview
 		s.Want(http.StatusOK, &out, "PATCH", "/api/v1/settings", token, `{"map":{"tiles":"`+tiles+`","credit":"Example"}}`)
@@ -191,4 +200,23 @@ func TestMapOrigin(t *testing.T) {
 	if out.Settings.Map != (settings.BaseMap{}) || out.Settings.Map.Origin() != "" {
 		t.Errorf("after null: %+v", out.Settings.Map)
 	}
+}
+
+// TestStoredAddress: an address from before its rule stays, and stops no other change.
+func TestStoredAddress(t *testing.T) {
+	s, tn, _ := stand(t)
+	token := s.Token(tn, authz.Dashboard, ids.New(ids.Person, apitest.Start), "VIEW_SETTINGS", "EDIT_SETTINGS")
+	d, err := settings.Kind.FromItem(table.Item{})
+	testkit.Must(t, err)
+	d.Map.Tiles, d.Routing.URL = new("https://10.0.0.5/style.json"), new("https://routes.internal/")
+	tx := tn.Write()
+	tx.Put(settings.Kind.Item(tn, "", d))
+	testkit.Must(t, tx.Commit(t.Context()))
+	var out settings.Overview
+	s.Want(http.StatusOK, &out, "PATCH", "/api/v1/settings", token, `{"pricing":{"freeWaitingMinutes":7}}`)
+	if *out.Settings.Map.Tiles != "https://10.0.0.5/style.json" ||
+		*out.Settings.Routing.URL != "https://routes.internal/" {
+		t.Errorf("settings %+v", out.Settings)
+	}
+	s.Want(http.StatusBadRequest, nil, "PATCH", "/api/v1/settings", token, `{"map":{"tiles":"https://10.0.0.6/style.json"}}`)
 }

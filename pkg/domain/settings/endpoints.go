@@ -1,8 +1,8 @@
 package settings
 
 import (
+	"cmp"
 	"context"
-	"slices"
 
 	"svc/pkg/access/authz"
 	"svc/pkg/data/table"
@@ -33,8 +33,8 @@ func Rows() []api.Row {
 			api.Text("An `id` is the value to send as `serviceTypeId` when requesting a ride.")),
 		api.Get("/api/v1/zones", "svc_list_zones", policy, zones, api.Tag("Settings"),
 			api.Summary("List the dispatch zones"),
-			api.Text("The tenant's zones with their outlines as GeoJSON, oldest first: at most 1,000, and as many as fit into "+
-				"about 5 MB.")),
+			api.Text("The tenant's zones with their outlines as GeoJSON, oldest first. If they do not fit into about 5 MB, or "+
+				"are more than 1,000, `next_cursor` says where the list goes on.")),
 	}, manageRows(policy, change)...)
 }
 
@@ -51,28 +51,21 @@ func get(ctx context.Context, c *api.Caller, _ *struct{}) (*Overview, error) {
 	if err != nil {
 		return nil, err
 	}
-	document, err := FromItem(stored)
+	document, err := Kind.FromItem(stored)
 	if err != nil {
 		return nil, err
 	}
 	c.Tagged(stored.Version, company.Version)
-	return shown(ctx, c, document)
+	return overviewOf(ctx, c, document)
 }
 
-// shown returns the company with a settings document.
-func shown(ctx context.Context, c *api.Caller, d Document) (*Overview, error) {
-	it, err := c.Item(ctx, tenant.Key(c.Tenant))
+// overviewOf returns the company with a settings document.
+func overviewOf(ctx context.Context, c *api.Caller, d Document) (*Overview, error) {
+	who, err := tenant.Kind.Get(ctx, c.Item, tenant.Key(c.Tenant))
 	if err != nil {
 		return nil, err
 	}
-	who, err := tenant.FromItem(it)
-	if err != nil {
-		return nil, err
-	}
-	if it, err = c.Item(ctx, branding.Key(c.Tenant)); err != nil {
-		return nil, err
-	}
-	look, err := branding.FromItem(it)
+	look, err := branding.Kind.Get(ctx, c.Item, branding.Key(c.Tenant))
 	if err != nil {
 		return nil, err
 	}
@@ -85,11 +78,11 @@ type patchInput struct {
 }
 
 func patch(ctx context.Context, c *api.Caller, in *patchInput) (*Overview, error) {
-	out, err := shown(ctx, c, Document{})
+	out, err := overviewOf(ctx, c, Document{})
 	if err != nil {
 		return nil, err
 	}
-	now, err := Change{Tenant: c.Tenant, By: c.By(), Edit: in.Body.Apply, Read: c.Reader(),
+	now, err := Change{Tenant: c.Tenant, By: c.By(), Edit: in.Body.Apply, Read: c.Reader(), Local: c.Local(),
 		Require: func(document, tenant int64) error { return c.Match(document, tenant) },
 		Commit: func(ctx context.Context, tx *table.Tx, now Settings, document, tenant int64) error {
 			out.Settings = now
@@ -103,14 +96,13 @@ func patch(ctx context.Context, c *api.Caller, in *patchInput) (*Overview, error
 	return out, nil
 }
 
-func services(ctx context.Context, c *api.Caller, _ *struct{}) (*api.Items[ServiceType], error) {
-	return Active(ctx, c)
+func services(ctx context.Context, c *api.Caller, in *api.From) (*api.Cut[ServiceType], error) {
+	return Active(ctx, c, in)
 }
 
-// Active returns the active service types that fit into the response, oldest
-// first.
-func Active(ctx context.Context, c *api.Caller) (*api.Items[ServiceType], error) {
-	items, err := stored(ctx, c.Tenant, servicePrefix, unlimited)
+// Active returns the active service types, oldest first.
+func Active(ctx context.Context, c *api.Caller, in *api.From) (*api.Cut[ServiceType], error) {
+	all, err := listed(ctx, c, "services", servicePrefix, 0, in.Cursor, &ServiceKind)
 	if err != nil {
 		return nil, err
 	}
@@ -118,30 +110,38 @@ func Active(ctx context.Context, c *api.Caller) (*api.Items[ServiceType], error)
 	if err != nil {
 		return nil, err
 	}
-	items = slices.DeleteFunc(items, func(it table.Item) bool { return !it.Flag("active") })
-	items = items[:api.Fitting(items)]
-	out := &api.Items[ServiceType]{Items: make([]ServiceType, 0, len(items))}
-	for _, it := range items {
-		s, err := ServiceFromItem(it)
-		if err != nil {
-			return nil, err
-		}
+	out := &api.Cut[ServiceType]{Items: make([]ServiceType, 0, len(all.Items)), NextCursor: all.NextCursor}
+	for _, s := range all.Items {
 		s.Currency = live.Currency // the tenant's currency, which may have changed before the first trip
-		out.Items = append(out.Items, s.ServiceType)
+		if s.Active {
+			out.Items = append(out.Items, s.ServiceType)
+		}
 	}
 	return out, nil
 }
 
-// zoneRequests is the maximum number of requests for a list of zones. A request
-// returns about a megabyte, and a response has at most about five.
-const zoneRequests = 7
+// listRequests is the maximum number of requests for a list. A request returns about a
+// megabyte, and a response has at most about five.
+const listRequests = 7
 
-// zones returns the zones that fit into the response, oldest first.
-func zones(ctx context.Context, c *api.Caller, _ *struct{}) (*api.Items[Zone], error) {
-	items, err := stored(ctx, c.Tenant, zonePrefix, zoneRequests)
+// listed returns the items with the prefix that fit into the response, oldest first, at
+// most limit, or maxListed if limit is 0.
+func listed[T any](ctx context.Context, c *api.Caller, name, prefix string, limit int, cursor string,
+	kind *table.Kind[T]) (*api.Cut[T], error) {
+	page, err := api.ListPage(ctx, c, api.Paging{Limit: cmp.Or(limit, maxListed), Cursor: cursor}, api.List[T]{Name: name,
+		Partitions: []string{Key(c.Tenant).PK}, Kind: kind,
+		Query: table.Query{Prefix: prefix, Consistent: true, Fill: true, Requests: listRequests}})
 	if err != nil {
 		return nil, err
 	}
-	all, err := table.DecodeAll(items[:api.Fitting(items)], ZoneFromItem)
-	return &api.Items[Zone]{Items: all}, err
+	return &api.Cut[T]{Items: page.Items, NextCursor: page.NextCursor}, nil
+}
+
+type zonesInput struct {
+	api.From
+	Limit int `query:"limit" minimum:"1" maximum:"200" doc:"Maximum number of zones. Without it, all that fit into a response."`
+}
+
+func zones(ctx context.Context, c *api.Caller, in *zonesInput) (*api.Cut[Zone], error) {
+	return listed(ctx, c, "zones", zonePrefix, in.Limit, in.Cursor, &ZoneKind)
 }

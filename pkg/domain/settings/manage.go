@@ -26,7 +26,7 @@ func manageRows(read, change authz.Policy) []api.Row {
 		api.Get("/api/v1/services/{id}", "svc_get_service", read, getService, service, tag, extension, versioned,
 			api.Summary("Read a service type"), api.Text("Also one that is not active.")),
 		api.Post("/api/v1/services", "svc_create_service", change, createService, api.Created(), tag, extension, versioned,
-			riders, api.Early(Services), api.Summary("Add a service type"),
+			riders, api.Early(readServices), api.Summary("Add a service type"),
 			api.Text("At least one price must be above 0. A company has at most 1,000 service types.")),
 		api.Patch("/api/v1/services/{id}", "svc_update_service", change, patchService, service, tag, extension, versioned,
 			riders, api.Summary("Change a service type"),
@@ -38,10 +38,11 @@ func manageRows(read, change authz.Policy) []api.Row {
 		api.Get("/api/v1/zones/{id}", "svc_get_zone", read, getZone, zone, tag, extension, versioned,
 			api.Summary("Read a dispatch zone"), api.Text("With its outline as GeoJSON.")),
 		api.Post("/api/v1/zones", "svc_create_zone", change, createZone, api.Created(), tag, extension, versioned, strict,
-			api.Summary("Add a dispatch zone"), api.Text("`area` is GeoJSON as cities publish it: a Polygon or a "+
+			api.LongBody(), api.Summary("Add a dispatch zone"), api.Text("The body may have 512 KiB. `area` is GeoJSON as cities publish it: a Polygon or a "+
 				"MultiPolygon, alone or as the only geometry of a Feature, FeatureCollection or GeometryCollection.")),
 		api.Patch("/api/v1/zones/{id}", "svc_update_zone", change, patchZone, zone, tag, extension, versioned, strict,
-			api.Summary("Change a dispatch zone"), api.Text("Only the given members change.")),
+			api.LongBody(), api.Summary("Change a dispatch zone"),
+			api.Text("Only the given members change. The body may have 512 KiB.")),
 		api.Delete("/api/v1/zones/{id}", "svc_delete_zone", change, deleteZone, zone, tag, extension, versioned, strict,
 			api.Summary("Remove a dispatch zone"), api.Text("The response is the zone as it was.")),
 	}
@@ -92,15 +93,10 @@ func value[T any](p *T, otherwise T) T {
 }
 
 func getService(ctx context.Context, c *api.Caller, in *serviceInput) (*ManagedService, error) {
-	it, err := c.Item(ctx, ServiceKey(c.Tenant, in.ID))
+	s, err := api.Stored(ctx, c, &ServiceKind, ServiceKey(c.Tenant, in.ID))
 	if err != nil {
 		return nil, err
 	}
-	s, err := ServiceFromItem(it)
-	if err != nil {
-		return nil, err
-	}
-	c.Tagged(it.Version)
 	out, err := priced(ctx, c)
 	if err != nil {
 		return nil, err
@@ -120,6 +116,10 @@ func priced(ctx context.Context, c *api.Caller) (func(Service) ManagedService, e
 
 type createServiceInput struct{ Body ServiceEdit }
 
+func readServices(ctx context.Context, t table.Tenant, _ api.Peek) ([]Service, error) {
+	return Services(ctx, t)
+}
+
 func createService(ctx context.Context, c *api.Caller, in *createServiceInput) (*ManagedService, error) {
 	have, err := api.EarlyOf[[]Service](ctx, c)
 	if err != nil {
@@ -134,13 +134,13 @@ func createService(ctx context.Context, c *api.Caller, in *createServiceInput) (
 	}
 	s := Service{ServiceType: ServiceType{Currency: state.Currency}}
 	_ = in.Body.set(&s)
-	if err := s.prepare(c.By()); err != nil {
+	if err := s.prepare(c.By(), LimitsOf(state.Flags)); err != nil {
 		return nil, api.InBody(err)
 	}
 	out := s.Managed()
 	c.Tagged(int64(1))
 	return api.Make(ctx, c, &out, func(tx *table.Tx) error {
-		audit.Add(tx, c.Tenant, c.By(), "service.add", s.ID, ServiceItem(c.Tenant, s), out)
+		audit.Add(tx, c.Tenant, c.By(), "service.add", s.ID, ServiceKind.Item(c.Tenant, "", s), out)
 		return nil
 	})
 }
@@ -174,7 +174,11 @@ func changeService(
 	if err != nil {
 		return nil, err
 	}
-	return api.Edit(ctx, c, ServiceChange(c.Tenant, c.By(), id, edit), show)
+	state, err := c.Live(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return api.Edit(ctx, c, ServiceChange(c.Tenant, c.By(), id, LimitsOf(state.Flags), edit), show)
 }
 
 // Outline is GeoJSON in a request, as ParseArea reads it.
@@ -214,12 +218,7 @@ func (e ZoneEdit) set(z *Zone) (err error) {
 }
 
 func getZone(ctx context.Context, c *api.Caller, in *zoneInput) (*Zone, error) {
-	it, err := c.Item(ctx, ZoneKey(c.Tenant, in.ID))
-	if err != nil {
-		return nil, err
-	}
-	c.Tagged(it.Version)
-	z, err := ZoneFromItem(it)
+	z, err := api.Stored(ctx, c, &ZoneKind, ZoneKey(c.Tenant, in.ID))
 	return &z, err
 }
 
@@ -235,8 +234,7 @@ func createZone(ctx context.Context, c *api.Caller, in *createZoneInput) (*Zone,
 	}
 	c.Tagged(int64(1))
 	return api.Make(ctx, c, &z, func(tx *table.Tx) error {
-		audit.Add(tx, c.Tenant, c.By(), "zone.add", z.ID, ZoneItem(c.Tenant, z), z)
-		return nil
+		return addZone(tx, c.Tenant, c.By(), z)
 	})
 }
 
@@ -255,6 +253,7 @@ func patchZone(ctx context.Context, c *api.Caller, in *patchZoneInput) (*Zone, e
 	}), func(z Zone) Zone { return z })
 }
 
+// deleteZone deletes a zone, which no other item names. The audit entry has its outline.
 func deleteZone(ctx context.Context, c *api.Caller, in *zoneInput) (*Zone, error) {
 	read := c.Reader()
 	var was Zone
@@ -263,7 +262,7 @@ func deleteZone(ctx context.Context, c *api.Caller, in *zoneInput) (*Zone, error
 		if err != nil {
 			return err
 		}
-		if was, err = ZoneFromItem(it); err != nil {
+		if was, err = ZoneKind.FromItem(it); err != nil {
 			return err
 		}
 		if err := c.Match(it.Version); err != nil {
@@ -272,6 +271,9 @@ func deleteZone(ctx context.Context, c *api.Caller, in *zoneInput) (*Zone, error
 		tx := c.Tenant.Write()
 		tx.Delete(it.Key).If("'version' = ?", it.Version).Else(table.ErrConflict)
 		audit.Append(tx, c.Tenant, c.By(), "zone.remove", in.ID, was, nil)
+		if err := writeCover(tx, c.Tenant, was, Zone{}); err != nil {
+			return err
+		}
 		return c.Commit(ctx, tx, &was)
 	})
 	return &was, err

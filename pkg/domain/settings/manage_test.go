@@ -7,12 +7,12 @@ import (
 	"sync"
 	"testing"
 
+	"svc/internal/test/apitest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/audit"
 	"svc/pkg/domain/settings"
-	"svc/pkg/edge/api/apitest"
-	"svc/pkg/local/testkit"
 )
 
 func TestManageServices(t *testing.T) {
@@ -42,7 +42,7 @@ func TestManageServices(t *testing.T) {
 		t.Errorf("patched %+v", got)
 	}
 	for body, field := range map[string]string{
-		`{"name":null}`: "body.name", `{"baseFare":0}`: "body.prices", `{"commissionRate":1.5}`: "body.commissionRate",
+		`{"name":null}`: "body.name", `{"baseFare":0}`: "body.baseFare", `{"commissionRate":1.5}`: "body.commissionRate",
 		`{"id":"x"}`: "body.id", `{"currency":"EUR"}`: "body.currency", `{"iconUrl":"http://x"}`: "body.iconUrl",
 	} {
 		if got := faultFields(t, s.Want(http.StatusBadRequest, nil, "PATCH", path, token, body)); got != field {

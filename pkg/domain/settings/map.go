@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"svc/pkg/base/fault"
+	"svc/pkg/base/outbound"
 	"svc/pkg/domain/branding"
 )
 
@@ -37,4 +38,30 @@ func (m BaseMap) check(wrong *fault.Faults) {
 			"map.tiles", "expected an https URL of at most 2,000 characters, of a style, or of tiles with {z}, {x} and {y}")
 	}
 	wrong.Unless(m.Credit == nil || len(*m.Credit) <= 200, "map.credit", "expected at most 200 bytes")
+}
+
+// checkHosts checks the hosts of the addresses that a change sets, by the rule of
+// webhooks. A stored address that breaks the rule does not stop other changes.
+// local is true in svc dev, where a map may come from the machine itself.
+func (d Document) checkHosts(was Document, local bool) error {
+	var wrong fault.Faults
+	for _, address := range []struct {
+		field    string
+		old, now *string
+	}{{"routing.url", was.Routing.URL, d.Routing.URL}, {"map.tiles", was.Map.Tiles, d.Map.Tiles}} {
+		if address.now == nil || address.old != nil && *address.old == *address.now {
+			continue
+		}
+		u, err := url.Parse(tile.Replace(*address.now))
+		if err != nil {
+			continue // normalize reports it
+		}
+		if message := outbound.CheckHost(u); message != "" {
+			own := local && address.now == d.Map.Tiles && outbound.IsLoopback(u.Hostname()) && outbound.CheckPort(u) == ""
+			wrong.Unless(own, address.field, "%s", message)
+		}
+		// The transport to routing engines reaches no other port.
+		wrong.Unless(address.now != d.Routing.URL || u.Port() == "" || u.Port() == "443", address.field, "expected port 443")
+	}
+	return wrong.Err()
 }

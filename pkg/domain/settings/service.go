@@ -48,24 +48,20 @@ func (s Service) Managed() ManagedService { return ManagedService(s) }
 // ServiceKey returns the key of a service type.
 func ServiceKey(t table.Tenant, id string) table.Key { return t.Key("SETTINGS", "SERVICE#"+id) }
 
-// ServiceFromItem decodes a service type from its item. It returns
-// fault.NotFound if there is none. Active and CommissionRate are attributes of
-// the item; everything else is in its document.
-func ServiceFromItem(it table.Item) (Service, error) {
-	kind, err := table.DecodeDoc[ServiceType](it)
-	kind.Active = it.Flag("active")
-	return Service{ServiceType: kind, CommissionRate: it.Number("commissionRate")}, err
-}
+// ServiceKind stores service types. Active and CommissionRate are attributes of the item;
+// everything else is in its document.
+var ServiceKind = table.Kind[Service]{Type: "service", Personal: "nothing",
+	Row: func(t table.Tenant, _ string, s Service) table.Item {
+		return table.Item{Key: ServiceKey(t, s.ID), Version: 1, Doc: s.ServiceType,
+			Attrs: map[string]any{"active": s.Active, "commissionRate": s.CommissionRate}}
+	},
+	Read: func(it table.Item) (Service, error) {
+		kind, err := table.DecodeDoc[ServiceType](it)
+		kind.Active = it.Flag("active")
+		return Service{ServiceType: kind, CommissionRate: it.Number("commissionRate")}, err
+	}}
 
-var _ = table.Kind{Type: "service", Personal: "nothing"}
-
-// ServiceItem returns the stored form of a service type.
-func ServiceItem(t table.Tenant, s Service) table.Item {
-	return table.Item{Key: ServiceKey(t, s.ID), Type: "service", Version: 1, Doc: s.ServiceType,
-		Attrs: map[string]any{"active": s.Active, "commissionRate": s.CommissionRate}}
-}
-
-func (s *Service) normalize() error {
+func (s *Service) normalize(l Limits) error {
 	s.Name = strings.TrimSpace(s.Name)
 	var wrong fault.Faults
 	wrong.Unless(ids.Valid(ids.Service, s.ID), "id", "expected the id of a service type")
@@ -78,7 +74,7 @@ func (s *Service) normalize() error {
 		wrong.Unless(message == "", "iconUrl", "%s", message)
 	}
 	wrong.Unless(s.Capacity >= 1 && s.Capacity <= 1000, "capacity", "expected 1 to 1,000 passengers")
-	s.prices(&wrong)
+	s.prices(&wrong, l)
 	if s.CommissionRate == "" {
 		s.CommissionRate = "0"
 	}
@@ -89,21 +85,37 @@ func (s *Service) normalize() error {
 	return wrong.Err()
 }
 
-// prices converts the prices to their stored form. At least one must be above
-// zero.
-func (s *Service) prices(wrong *fault.Faults) {
-	free := true
+// isFree reports whether no price is above zero.
+func (s Service) isFree() bool {
+	for _, price := range []json.Number{s.BaseFare, s.PerKm, s.PerMinute, s.MinimumFare} {
+		if d, err := money.Parse(price); err != nil || !d.IsZero() {
+			return false
+		}
+	}
+	return true
+}
+
+var errFree = fault.Field("baseFare", "expected one price above 0: baseFare, perKm, perMinute or minimumFare")
+
+// prices converts the prices to their stored form. Prices of a kilometre and a minute
+// may be finer than the currency.
+func (s *Service) prices(wrong *fault.Faults, l Limits) {
+	most := money.Must(money.MaxFare(l.Largest, l.Currency))
 	for _, price := range []struct {
 		field string
 		n     *json.Number
-	}{{"baseFare", &s.BaseFare}, {"perKm", &s.PerKm}, {"perMinute", &s.PerMinute}, {"minimumFare", &s.MinimumFare}} {
+		fine  bool
+	}{{"baseFare", &s.BaseFare, false}, {"perKm", &s.PerKm, true}, {"perMinute", &s.PerMinute, true},
+		{"minimumFare", &s.MinimumFare, false}} {
 		if *price.n == "" {
 			*price.n = "0"
 		}
-		d, err := money.Parse(*price.n) // prices per kilometre and minute may be finer than the currency
-		valid := err == nil && !d.IsNegative() && !d.GreaterThan(money.Max)
-		wrong.Unless(valid, price.field, "expected an amount of 0 or more, at most %s", money.Max)
-		*price.n, free = money.Number(d), free && valid && d.IsZero()
+		if !price.fine {
+			l.amount(wrong, price.field, price.n)
+		}
+		d, err := money.Parse(*price.n)
+		valid := err == nil && !d.IsNegative() && !d.GreaterThan(most)
+		wrong.Unless(valid || !price.fine, price.field, "expected an amount from 0 to %s, the company's largest fare", most)
+		*price.n = money.Number(d)
 	}
-	wrong.Unless(!free, "prices", "expected one above 0: baseFare, perKm, perMinute or minimumFare")
 }

@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"strings"
 
+	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
+	"svc/pkg/base/money"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/location"
 	"svc/pkg/edge/api"
 )
 
@@ -14,39 +17,71 @@ import (
 var errOutside = &fault.Error{Kind: fault.KindServiceArea,
 	Message: "The company does not serve this place: the ride must begin in one of its zones. Choose another origin."}
 
-// EarlyZones reads the zones for Serves while the checks are under way. If the service
-// area was not strict when this process last saw the settings, it reads nothing, so a
-// company without a strict area pays for its zones once.
-func EarlyZones(ctx context.Context, t table.Tenant, p api.Peek) ([]Zone, error) {
+// Origin is what the covers of the zones say of the place where a ride begins.
+type Origin struct {
+	lat, lng json.Number // "" if the covers were not read
+	in       bool
+}
+
+// EarlyOrigin reads the covers at the origin that the request names, while the checks are
+// under way. If the service area was not strict when this process last saw the settings,
+// it reads nothing.
+func EarlyOrigin(ctx context.Context, t table.Tenant, p api.Peek) (o Origin, err error) {
 	if last, known := p.Last(Key(t)); known && !strings.Contains(last.Raw(), `"serviceArea":"`+StrictArea+`"`) {
-		return nil, nil
+		return o, nil
 	}
-	return Zones(ctx, t)
+	lat, lng := p.Number("originLat"), p.Number("originLng")
+	if lat == "" || lng == "" {
+		return o, nil
+	}
+	if _, err := location.Sides(lat, lng); err != nil {
+		return o, nil //nolint:nilerr // validation says what is wrong with the number
+	}
+	in, err := inCover(ctx, t, lat, lng)
+	return Origin{lat, lng, in}, err
 }
 
 // Serves returns a 409 if the company's rides must begin in an active zone and the
 // origin, in degrees, lies in none. The zones may change until the ride is stored.
-// early are the zones that EarlyZones has read.
-//
-// Access pattern: T#t#SETTINGS, ZONE#…, strongly consistent, if the settings are
-// strict and the zones were not read early.
-func (d Document) Serves(ctx context.Context, t table.Tenant, early []Zone, lat, lng json.Number) (err error) {
+// flags is any copy of the tenant's flags, and early is what EarlyOrigin has read.
+// Where an older build may have written zones without a cover, it reads the zones.
+func (d Document) Serves(
+	ctx context.Context, t table.Tenant, flags table.Item, early Origin, lat, lng json.Number,
+) error {
 	if d.Dispatch.ServiceArea != StrictArea {
 		return nil
 	}
-	zones := early
-	if zones == nil {
-		if zones, err = Zones(ctx, t); err != nil {
-			return err
-		}
+	in, err := early.in, error(nil)
+	switch {
+	case !flags.Flag(authz.ZonesCovered):
+		in, err = inZones(ctx, t, lat, lng)
+	case !early.isAt(lat, lng):
+		in, err = inCover(ctx, t, lat, lng)
+	}
+	if err == nil && !in {
+		err = errOutside
+	}
+	return err
+}
+
+// isAt reports whether the covers were read at the coordinates, which may be rounded.
+func (o Origin) isAt(lat, lng json.Number) bool {
+	return money.Within(&o.lat, 90) && money.Within(&o.lng, 180) && o.lat == lat && o.lng == lng
+}
+
+// inZones reports whether an active zone contains the point, by all zones.
+func inZones(ctx context.Context, t table.Tenant, lat, lng json.Number) (bool, error) {
+	zones, err := Zones(ctx, t)
+	if err != nil {
+		return false, err
 	}
 	for _, z := range zones {
 		if !z.Active {
 			continue
 		}
 		if in, err := z.Area.contains(lat, lng); in || err != nil {
-			return err
+			return in, err
 		}
 	}
-	return errOutside
+	return false, nil
 }

@@ -47,12 +47,13 @@ type Document struct {
 
 // Pricing configures fares beyond the rates of the service type.
 type Pricing struct {
-	TaxRate             json.Number `json:"taxRate" minimum:"0" maximum:"1" doc:"Share of the fare that is tax. Receipts of trips that are settled from now on show it."`
-	CancellationFee     json.Number `json:"cancellationFee" minimum:"0" doc:"What a rider owes who cancels while a driver has the trip, currency units; 0 is none. It is only shown unless chargeCancellation is on."`
-	FreeWaitingMinutes  int         `json:"freeWaitingMinutes" minimum:"0" doc:"Minutes for which waiting is free."`
-	WaitingPerMinute    json.Number `json:"waitingPerMinute" minimum:"0" doc:"Price of a minute of waiting, currency units."`
-	RoundFareToMultiple json.Number `json:"roundFareToMultiple" minimum:"0" doc:"Fares are rounded to a multiple of this amount, currency units; 0 is no rounding."`
-	ChargeCancellation  bool        `json:"chargeCancellation" doc:"Whether settlement posts the cancellationFee from the rider's wallet, for trips that are requested while it is on."`
+	TaxRate             json.Number  `json:"taxRate" minimum:"0" maximum:"1" doc:"Share of the fare that is tax. Receipts of trips that are settled from now on show it."`
+	CancellationFee     json.Number  `json:"cancellationFee" minimum:"0" doc:"What a rider owes who cancels while a driver has the trip, currency units; 0 is none. It is only shown unless chargeCancellation is on."`
+	NoShowFee           *json.Number `json:"noShowFee" nullable:"true" minimum:"0" doc:"What a rider owes who does not come while waiting is free, currency units; 0 is none. If it is null, the rider owes the cancellationFee if chargeCancellation is on. It applies to trips that are requested from now on."`
+	FreeWaitingMinutes  int          `json:"freeWaitingMinutes" minimum:"0" doc:"Minutes for which waiting is free."`
+	WaitingPerMinute    json.Number  `json:"waitingPerMinute" minimum:"0" doc:"Price of a minute of waiting, currency units."`
+	RoundFareToMultiple json.Number  `json:"roundFareToMultiple" minimum:"0" doc:"Fares are rounded to a multiple of this amount, currency units; 0 is no rounding."`
+	ChargeCancellation  bool         `json:"chargeCancellation" doc:"Whether settlement posts the cancellationFee from the rider's wallet, for trips that are requested while it is on."`
 }
 
 // Payments configures how riders may pay.
@@ -72,7 +73,9 @@ type Dispatch struct {
 	MaxWaves            int         `json:"maxWaves" minimum:"1" maximum:"50" doc:"After so many waves without success the trip is PENDING again, and nobody is asked any more."`
 	ScheduledLead       int         `json:"scheduledLeadMinutes" minimum:"0" maximum:"1440" doc:"How many minutes before its time a scheduled trip becomes PENDING."`
 	ScheduledRides      bool        `json:"scheduledRides" doc:"Whether rides for a later time are taken. Else a booking with scheduledFor gets a 409."`
+	EarlyArrival        int         `json:"earlyArrivalMinutes" minimum:"0" maximum:"86400" doc:"How many minutes before its booked time a driver may arrive for a ride and start it, at the earliest. Before, the response is a 409."`
 	DriverStatus        string      `json:"driverStatus" enum:"free,strict" doc:"With strict, only a driver who is ONLINE and has no other ride gets one, is BUSY until it ends, and ONLINE again then. With free, trips do not change the status of drivers."`
+	DriverLicence       string      `json:"driverLicence" enum:"any,valid" doc:"With valid, a driver whose driving licences have all expired or been rejected cannot go online. With any, documents do not matter."`
 	ServiceArea         string      `json:"serviceArea" enum:"off,strict" doc:"With strict, estimates and rides must begin in an active zone; else they get a 409. With off, they may begin anywhere."`
 }
 
@@ -87,6 +90,12 @@ const (
 const (
 	FreeStatus   = "free"
 	StrictStatus = "strict"
+)
+
+// The values of Dispatch.DriverLicence.
+const (
+	AnyLicence   = "any"
+	ValidLicence = "valid"
 )
 
 // The values of Dispatch.ServiceArea.
@@ -121,30 +130,18 @@ var Default = Document{
 		RoundFareToMultiple: "0"},
 	Payments: Payments{Cash: true, Card: true, Wallet: true},
 	Dispatch: Dispatch{Mode: Manual, AutoAssign: false, SearchRadiusKm: "5", OfferTimeoutSeconds: 30, WaveSize: 1,
-		MaxWaves: 10, ScheduledLead: 15, ScheduledRides: true, DriverStatus: FreeStatus, ServiceArea: AnyArea},
+		MaxWaves: 10, ScheduledLead: 15, ScheduledRides: true, EarlyArrival: tenant.DefaultEarlyMinutes,
+		DriverStatus: FreeStatus, DriverLicence: AnyLicence, ServiceArea: AnyArea},
 	Routing: Routing{Engine: OSRM, DetourFactor: "1.3", AverageSpeed: "30"},
 }
 
 // Key returns the key of the tenant's settings document.
 func Key(t table.Tenant) table.Key { return t.Key("SETTINGS", "SETTINGS") }
 
-// FromItem decodes the document from its item. It returns Default if there is
-// none.
-func FromItem(it table.Item) (Document, error) {
-	d := Default
-	if !it.Found() {
-		return d, nil
-	}
-	err := it.Decode(&d)
-	return d, err
-}
-
-var _ = table.Kind{Type: "settings", Personal: "nothing"}
-
-// Item returns the stored form of the document.
-func Item(t table.Tenant, d Document) table.Item {
-	return table.Item{Key: Key(t), Type: "settings", Version: 1, Doc: d}
-}
+// Kind stores the document. Without an item it is Default.
+var Kind = table.Kind[Document]{Type: "settings", Personal: "nothing",
+	Row:  func(t table.Tenant, _ string, _ Document) table.Item { return table.Item{Key: Key(t), Version: 1} },
+	Read: func(it table.Item) (Document, error) { return table.DecodeOr(it, Default) }}
 
 func overview(t tenant.Tenant, b branding.Branding, d Document) Overview {
 	out := Overview{Company: Company{ID: t.ID, Slug: t.Slug, Name: t.Name, Currency: t.Currency, Timezone: t.Timezone,

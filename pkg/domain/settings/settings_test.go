@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"svc/internal/test/apitest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
@@ -21,8 +23,7 @@ import (
 	"svc/pkg/domain/branding"
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/tenant"
-	"svc/pkg/edge/api/apitest"
-	"svc/pkg/local/testkit"
+	"svc/pkg/edge/api"
 )
 
 var by = audit.By{Who: "svc:test", At: apitest.Start}
@@ -54,9 +55,9 @@ func TestOverview(t *testing.T) {
 		`","slug":"metro","name":"Metro Rides","currency":"USD","timezone":"UTC","customDomain":"ride.metro.example",` +
 		look + `},` +
 		`"settings":{"taxiEnabled":true,"deliveryEnabled":false,"pricing":{"taxRate":0,"cancellationFee":0,` +
-		`"freeWaitingMinutes":5,"waitingPerMinute":0,"roundFareToMultiple":0,"chargeCancellation":false},` +
+		`"noShowFee":null,"freeWaitingMinutes":5,"waitingPerMinute":0,"roundFareToMultiple":0,"chargeCancellation":false},` +
 		`"payments":{"cash":true,"card":true,"wallet":true},"dispatch":{"mode":"manual","autoAssign":false,"searchRadiusKm":5,` +
-		`"offerTimeoutSeconds":30,"waveSize":1,"maxWaves":10,"scheduledLeadMinutes":15,"scheduledRides":true,"driverStatus":"free","serviceArea":"off"},"routing":{"url":null,"engine":"osrm","detourFactor":1.3,"averageSpeedKmh":30},"map":{"tiles":null,"credit":null}}}`
+		`"offerTimeoutSeconds":30,"waveSize":1,"maxWaves":10,"scheduledLeadMinutes":15,"scheduledRides":true,"earlyArrivalMinutes":120,"driverStatus":"free","driverLicence":"any","serviceArea":"off"},"routing":{"url":null,"engine":"osrm","detourFactor":1.3,"averageSpeedKmh":30},"map":{"tiles":null,"credit":null}}}`
 	if diff := cmp.Diff(want, s.Want(http.StatusOK, nil, "GET", "/api/v1/settings", token, "").Body); diff != "" {
 		t.Error(diff)
 	}
@@ -263,7 +264,7 @@ func TestLargestServices(t *testing.T) {
 	text, icon := strings.Repeat("\U0001f695", 1000), "https://x.example/"+strings.Repeat("i", 1900)
 	var items []table.Item
 	for i := range 1000 {
-		items = append(items, settings.ServiceItem(tn, settings.Service{CommissionRate: "0",
+		items = append(items, settings.ServiceKind.Item(tn, "", settings.Service{CommissionRate: "0",
 			ServiceType: settings.ServiceType{ID: ids.New(ids.Service, apitest.Start.Add(time.Duration(i)*time.Second)),
 				Name: fmt.Sprint(i), Description: &text, IconURL: &icon, BaseFare: "1", PerKm: "0", PerMinute: "0",
 				MinimumFare: "0", Currency: "USD", Capacity: 4, Active: i >= 20}}))
@@ -286,8 +287,8 @@ func TestLargestZones(t *testing.T) {
 	area := settings.Area{{slices.Repeat([][]json.Number{{"-100.123456789", "-10.123456789"}}, 2000)}}
 	var items []table.Item
 	for i := range 150 {
-		items = append(items, settings.ZoneItem(tn, settings.Zone{ID: ids.New(ids.Zone, apitest.Start), Name: fmt.Sprint(i),
-			Area: area}))
+		items = append(items, settings.ZoneKind.Item(tn, "", settings.Zone{ID: ids.New(ids.Zone, apitest.Start),
+			Name: fmt.Sprint(i), Area: area}))
 	}
 	if err := tn.Load(t.Context(), items...); err != nil {
 		t.Fatal(err)
@@ -296,6 +297,19 @@ func TestLargestZones(t *testing.T) {
 	a := s.Want(http.StatusOK, &got, "GET", "/api/v1/zones", token, "")
 	if len(a.Body) > 5_500_000 || len(got.Items) < 50 {
 		t.Errorf("%d zones in %d bytes", len(got.Items), len(a.Body))
+	}
+	seen := len(got.Items)
+	for query := "?cursor="; seen < 150; {
+		var rest api.Cut[settings.Zone]
+		_ = json.Unmarshal([]byte(a.Body), &rest)
+		if rest.NextCursor == nil {
+			t.Fatalf("the list ends after %d of 150 zones", seen)
+		}
+		a = s.Want(http.StatusOK, &rest, "GET", "/api/v1/zones"+query+*rest.NextCursor, token, "")
+		seen += len(rest.Items)
+	}
+	if strings.Contains(a.Body, "next_cursor") || seen != 150 {
+		t.Errorf("%d zones, and the last page has a cursor: %v", seen, strings.Contains(a.Body, "next_cursor"))
 	}
 	if used := s.Last().Usage; used.Requests > 1+7 {
 		t.Errorf("%d requests for %d zones", used.Requests, len(got.Items))
@@ -309,7 +323,7 @@ func TestManyLargeZones(t *testing.T) {
 	area := settings.Area{{slices.Repeat([][]json.Number{{"-0.123456789", "0.123456789"}}, 1994)}}
 	for range 40 {
 		if err := tn.Load(t.Context(),
-			settings.ZoneItem(tn, settings.Zone{ID: ids.New(ids.Zone, by.At), Name: "Z", Area: area})); err != nil {
+			settings.ZoneKind.Item(tn, "", settings.Zone{ID: ids.New(ids.Zone, by.At), Name: "Z", Area: area})); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/money"
@@ -21,43 +22,23 @@ const maxListed = 1000
 
 const servicePrefix, zonePrefix = "SERVICE#", "ZONE#"
 
-// unlimited lets a list make as many requests as it needs.
-const unlimited = 0
-
 // Services reads the tenant's service types, oldest first, at most maxListed,
 // including those that are not active.
 //
 // Access pattern: T#t#SETTINGS, SERVICE#…, strongly consistent.
 func Services(ctx context.Context, t table.Tenant) ([]Service, error) {
-	return all(ctx, t, servicePrefix, ServiceFromItem)
+	return ServiceKind.List(ctx, t.Handle, Key(t).PK, allOf(servicePrefix))
 }
 
 // Zones reads the tenant's zones, oldest first, at most maxListed.
 //
 // Access pattern: T#t#SETTINGS, ZONE#…, strongly consistent.
 func Zones(ctx context.Context, t table.Tenant) ([]Zone, error) {
-	return all(ctx, t, zonePrefix, ZoneFromItem)
+	return ZoneKind.List(ctx, t.Handle, Key(t).PK, allOf(zonePrefix))
 }
 
-func all[T any](
-	ctx context.Context, t table.Tenant, prefix string, fromItem func(table.Item) (T, error),
-) ([]T, error) {
-	items, err := stored(ctx, t, prefix, unlimited)
-	if err != nil {
-		return nil, err
-	}
-	return table.DecodeAll(items, fromItem)
-}
-
-// stored reads the items with the prefix, at most maxListed, in at most the
-// given number of requests.
-func stored(ctx context.Context, t table.Tenant, prefix string, requests int) ([]table.Item, error) {
-	q := table.Query{Prefix: prefix, Limit: maxListed, Consistent: true, Fill: true, Requests: requests}
-	page, err := t.Query(ctx, Key(t).PK, q)
-	if err != nil {
-		return nil, fmt.Errorf("settings: %w", err)
-	}
-	return page.Items, nil
+func allOf(prefix string) table.Query {
+	return table.Query{Prefix: prefix, Limit: maxListed, Consistent: true, Fill: true}
 }
 
 // Prices are a tenant's service types and settings document.
@@ -79,12 +60,12 @@ func Priced(ctx context.Context, t table.Tenant) (out Prices, err error) {
 	out.Document = Default
 	for _, it := range page.Items {
 		if it.Key == Key(t) {
-			if out.Document, err = FromItem(it); err != nil {
+			if out.Document, err = Kind.FromItem(it); err != nil {
 				return out, err
 			}
 			continue
 		}
-		s, err := ServiceFromItem(it)
+		s, err := ServiceKind.FromItem(it)
 		if err != nil {
 			return out, err
 		}
@@ -95,25 +76,47 @@ func Priced(ctx context.Context, t table.Tenant) (out Prices, err error) {
 
 // AddService adds a service type. It generates the ID if it is empty.
 func AddService(ctx context.Context, t table.Tenant, by audit.By, s Service) (Service, error) {
-	if err := s.prepare(by); err != nil {
+	limits, err := readLimits(ctx, t)
+	if err != nil {
 		return Service{}, err
 	}
-	return s, audit.Create(ctx, t, by, "service.add", s.ID, ServiceItem(t, s), s.Managed())
+	if err := s.prepare(by, limits); err != nil {
+		return Service{}, err
+	}
+	return s, audit.Create(ctx, t, by, "service.add", s.ID, ServiceKind.Item(t, "", s), s.Managed())
 }
 
-func (s *Service) prepare(by audit.By) error {
+func readLimits(ctx context.Context, t table.Tenant) (Limits, error) {
+	flags, err := t.Get(ctx, authz.FlagsKey(t, 0))
+	return LimitsOf(flags), err
+}
+
+func (s *Service) prepare(by audit.By, l Limits) error {
 	if s.ID == "" {
 		s.ID = ids.New(ids.Service, by.At)
 	}
-	return s.normalize()
+	if err := s.normalize(l); err != nil {
+		return err
+	}
+	if s.isFree() {
+		return errFree
+	}
+	return nil
 }
 
 // ServiceChange is a change of a service type.
-func ServiceChange(t table.Tenant, by audit.By, id string, edit func(*Service) error) audit.Change[Service] {
+func ServiceChange(
+	t table.Tenant, by audit.By, id string, l Limits, edit func(*Service) error,
+) audit.Change[Service] {
 	return audit.Change[Service]{Tenant: t, By: by, What: "service.set", Subject: id,
-		Key: ServiceKey(t, id), FromItem: ServiceFromItem, Edit: edit,
-		Check: func(_ Service, now *Service) error { return now.normalize() },
-		Item:  func(_ table.Item, now Service) table.Item { return ServiceItem(t, now) },
+		Key: ServiceKey(t, id), Kind: &ServiceKind, Edit: edit,
+		Check: func(was Service, now *Service) error {
+			err := changed(now.normalize(l), was.Managed(), now.Managed())
+			if err == nil && now.isFree() && !was.isFree() {
+				err = errFree
+			}
+			return err
+		},
 		Shown: func(s Service) any { return s.Managed() }}
 }
 
@@ -124,7 +127,11 @@ func SetService(
 	if !ids.Valid(ids.Service, id) {
 		return Service{}, fault.NotFound()
 	}
-	return ServiceChange(t, by, id, edit).Run(ctx)
+	limits, err := readLimits(ctx, t)
+	if err != nil {
+		return Service{}, err
+	}
+	return ServiceChange(t, by, id, limits, edit).Run(ctx)
 }
 
 // AddZone adds a zone. It generates the ID if it is empty.
@@ -132,7 +139,23 @@ func AddZone(ctx context.Context, t table.Tenant, by audit.By, z Zone) (Zone, er
 	if err := z.prepare(by); err != nil {
 		return Zone{}, err
 	}
-	return z, audit.Create(ctx, t, by, "zone.add", z.ID, ZoneItem(t, z), z)
+	err := table.Retry(ctx, func(ctx context.Context) error {
+		tx := t.Write()
+		if err := addZone(tx, t, by, z); err != nil {
+			return err
+		}
+		return tx.Commit(ctx)
+	})
+	if err != nil {
+		return Zone{}, fmt.Errorf("zone.add: %w", err)
+	}
+	return z, nil
+}
+
+// addZone adds a prepared zone and its cover to the transaction.
+func addZone(tx *table.Tx, t table.Tenant, by audit.By, z Zone) error {
+	audit.Add(tx, t, by, "zone.add", z.ID, ZoneKind.Item(t, "", z), z)
+	return writeCover(tx, t, Zone{}, z)
 }
 
 func (z *Zone) prepare(by audit.By) error {
@@ -145,9 +168,9 @@ func (z *Zone) prepare(by audit.By) error {
 // ZoneChange is a change of a zone.
 func ZoneChange(t table.Tenant, by audit.By, id string, edit func(*Zone) error) audit.Change[Zone] {
 	return audit.Change[Zone]{Tenant: t, By: by, What: "zone.set", Subject: id,
-		Key: ZoneKey(t, id), FromItem: ZoneFromItem, Edit: edit,
+		Key: ZoneKey(t, id), Kind: &ZoneKind, Edit: edit,
 		Check: func(_ Zone, now *Zone) error { return now.normalize() },
-		Item:  func(_ table.Item, now Zone) table.Item { return ZoneItem(t, now) }}
+		Also:  func(_ context.Context, tx *table.Tx, was, now Zone) error { return writeCover(tx, t, was, now) }}
 }
 
 // SetZone changes a zone. It returns fault.NotFound if there is none.
@@ -160,11 +183,7 @@ func SetZone(ctx context.Context, t table.Tenant, by audit.By, id string, edit f
 
 // Read reads the tenant's settings document.
 func Read(ctx context.Context, t table.Tenant) (Document, error) {
-	it, err := t.Get(ctx, Key(t))
-	if err != nil {
-		return Document{}, fmt.Errorf("settings: %w", err)
-	}
-	return FromItem(it)
+	return Kind.Get(ctx, t.Get, Key(t))
 }
 
 // over returns the document with the members of the stored one that this build
@@ -204,19 +223,18 @@ func merge(old, now map[string]any) map[string]any {
 	return old
 }
 
-func (d *Document) normalize() error {
+func (d *Document) normalize(l Limits) error {
 	var wrong fault.Faults
-	for _, setting := range []struct {
-		name string
-		n    json.Number
-	}{{"pricing.cancellationFee", d.Pricing.CancellationFee}, {"pricing.waitingPerMinute", d.Pricing.WaitingPerMinute},
-		{"pricing.roundFareToMultiple", d.Pricing.RoundFareToMultiple},
-		{"dispatch.searchRadiusKm", d.Dispatch.SearchRadiusKm}} {
-		x, err := money.Parse(setting.n)
-		wrong.Unless(err == nil && !x.IsNegative() && !x.GreaterThan(money.Max), setting.name,
-			"expected a number of 0 or more, at most %s", money.Max)
+	l.amount(&wrong, "pricing.cancellationFee", &d.Pricing.CancellationFee)
+	l.amount(&wrong, "pricing.waitingPerMinute", &d.Pricing.WaitingPerMinute)
+	l.amount(&wrong, "pricing.roundFareToMultiple", &d.Pricing.RoundFareToMultiple)
+	if d.Pricing.NoShowFee != nil {
+		l.amount(&wrong, "pricing.noShowFee", d.Pricing.NoShowFee)
 	}
-	x, err := money.Parse(d.Pricing.TaxRate)
+	x, err := money.Parse(d.Dispatch.SearchRadiusKm)
+	wrong.Unless(err == nil && !x.IsNegative() && !x.GreaterThan(money.Max), "dispatch.searchRadiusKm",
+		"expected a number of 0 or more, at most %s", money.Max)
+	x, err = money.Parse(d.Pricing.TaxRate)
 	wrong.Unless(err == nil && !x.IsNegative() && !x.GreaterThan(money.Must("1")), "pricing.taxRate",
 		"expected a share between 0 and 1")
 	wrong.Unless(d.Pricing.FreeWaitingMinutes >= 0, "pricing.freeWaitingMinutes", "expected a number of 0 or more")
@@ -229,6 +247,8 @@ func (d *Document) normalize() error {
 func (d Dispatch) check(wrong *fault.Faults) {
 	wrong.Unless(d.OfferTimeoutSeconds >= 0, "dispatch.offerTimeoutSeconds", "expected a number of 0 or more")
 	wrong.Unless(d.ServiceArea == AnyArea || d.ServiceArea == StrictArea, "dispatch.serviceArea", "expected off or strict")
+	wrong.Unless(d.DriverLicence == AnyLicence || d.DriverLicence == ValidLicence, "dispatch.driverLicence",
+		"expected any or valid")
 	wrong.Unless(d.DriverStatus == FreeStatus || d.DriverStatus == StrictStatus, "dispatch.driverStatus",
 		"expected free or strict")
 	wrong.Unless(d.Mode == Manual || d.Mode == Open || d.Mode == Offers, "dispatch.mode",
@@ -237,7 +257,7 @@ func (d Dispatch) check(wrong *fault.Faults) {
 		name           string
 		n, least, most int
 	}{{"waveSize", d.WaveSize, 1, 20}, {"maxWaves", d.MaxWaves, 1, 50},
-		{"scheduledLeadMinutes", d.ScheduledLead, 0, 1440}} {
+		{"scheduledLeadMinutes", d.ScheduledLead, 0, 1440}, {"earlyArrivalMinutes", d.EarlyArrival, 0, 86_400}} {
 		wrong.Unless(bound.least <= bound.n && bound.n <= bound.most, "dispatch."+bound.name,
 			"expected a number from %d to %d", bound.least, bound.most)
 	}

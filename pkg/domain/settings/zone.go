@@ -21,8 +21,8 @@ type Zone struct {
 // ZoneKey returns the key of a zone.
 func ZoneKey(t table.Tenant, id string) table.Key { return t.Key("SETTINGS", "ZONE#"+id) }
 
-// storedZone is the stored form of a zone. An older build shows Area, the largest
-// polygon, and keeps MoreParts, the other polygons.
+// storedZone is the document of a zone. An older build shows Area, the largest polygon,
+// and keeps MoreParts, the other polygons.
 type storedZone struct {
 	ID        string `json:"id"`
 	Name      string `json:"name"`
@@ -32,20 +32,16 @@ type storedZone struct {
 	MoreParts Area   `json:"moreParts"`
 }
 
-// ZoneFromItem decodes a zone from its item. It returns fault.NotFound if there
-// is none.
-func ZoneFromItem(it table.Item) (Zone, error) {
-	s, err := table.DecodeDoc[storedZone](it)
-	return Zone{s.ID, s.Name, s.Active, s.Priority, append(s.Area, s.MoreParts...)}, err
-}
-
-var _ = table.Kind{Type: "zone", Personal: "nothing"}
-
-// ZoneItem returns the stored form of a zone.
-func ZoneItem(t table.Tenant, z Zone) table.Item {
-	return table.Item{Key: ZoneKey(t, z.ID), Type: "zone", Version: 1,
-		Doc: storedZone{z.ID, z.Name, z.Active, z.Priority, z.Area[:1], z.Area[1:]}}
-}
+// ZoneKind stores zones.
+var ZoneKind = table.Kind[Zone]{Type: "zone", Personal: "nothing",
+	Row: func(t table.Tenant, _ string, z Zone) table.Item {
+		return table.Item{Key: ZoneKey(t, z.ID), Version: 1,
+			Doc: storedZone{z.ID, z.Name, z.Active, z.Priority, z.Area[:1], z.Area[1:]}}
+	},
+	Read: func(it table.Item) (Zone, error) {
+		s, err := table.DecodeDoc[storedZone](it)
+		return Zone{s.ID, s.Name, s.Active, s.Priority, append(s.Area, s.MoreParts...)}, err
+	}}
 
 func (z *Zone) normalize() error {
 	z.Name = strings.TrimSpace(z.Name)

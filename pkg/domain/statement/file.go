@@ -46,11 +46,16 @@ func (s *Statement) CSV() ([]byte, error) {
 		write(line{At: e.CreatedAt, Type: e.Type, Description: e.Description, TripCode: e.TripCode, Fare: e.Fare,
 			Commission: e.Commission, Outside: e.Outside, Amount: &e.Amount, Balance: e.Balance})
 	}
-	last, err2 := timestamp.Parse(s.To)
-	if err == nil {
-		err = err2
-	}
-	write(line{At: min(timestamp.Format(last.Add(-time.Millisecond)), s.IssuedAt), Type: "CLOSING",
-		Balance: s.ClosingBalance})
+	write(line{At: s.ClosedAt(), Type: "CLOSING", Balance: s.ClosingBalance})
 	return w.Buf.Bytes(), err
+}
+
+// ClosedAt returns the time of the closing balance: the month's last millisecond, or
+// when the statement was computed.
+func (s *Statement) ClosedAt() string {
+	to, err := timestamp.Parse(s.To)
+	if err != nil {
+		return s.IssuedAt
+	}
+	return min(timestamp.Format(to.Add(-time.Millisecond)), s.IssuedAt)
 }

@@ -32,9 +32,9 @@ type Statement struct {
 	Currency       string           `json:"currency" example:"USD" doc:"ISO 4217 code."`
 	OpeningBalance json.Number      `json:"openingBalance" doc:"The balance when the month began."`
 	Rides          int              `json:"rides" doc:"Rides that were settled in the month."`
-	Fares          json.Number      `json:"fares" doc:"Fares of these rides, with the corrections of the month."`
-	Commission     json.Number      `json:"commission" doc:"What the company kept of the fares."`
-	Outside        json.Number      `json:"outside" doc:"What the driver got of the fares outside of the wallet, such as cash."`
+	Fares          json.Number      `json:"fares" doc:"Fares of these rides by their receipts, with the corrections of the month."`
+	Commission     json.Number      `json:"commission" doc:"What the company kept of the fares: all of it if the rider did not pay in cash and the ride has no service type."`
+	Outside        json.Number      `json:"outside" doc:"What the driver got of the fares outside of the wallet: those paid in cash."`
 	Earnings       json.Number      `json:"earnings" doc:"What rides added to the balance: fares less commission less outside."`
 	TopUps         json.Number      `json:"topUps" doc:"Sum of the postings of the type TOP_UP."`
 	Payouts        json.Number      `json:"payouts" doc:"Sum of the payouts, negative."`
@@ -49,7 +49,7 @@ type StatementEntry struct { //nolint:revive // the name of the schema
 	TripID     *string      `json:"tripId" doc:"The trip that the transaction is about."`
 	TripCode   *string      `json:"tripCode" doc:"The trip's short code."`
 	Corrects   bool         `json:"corrects" doc:"The posting is of a correction of a fare."`
-	Fare       *json.Number `json:"fare" nullable:"true" doc:"The ride's fare; negative if the posting reverses it. null if the posting is not of a ride."`
+	Fare       *json.Number `json:"fare" nullable:"true" doc:"What the posting adds to the fares: the ride's fare, negative if the posting reverses it, or the difference if a correction has one posting. null if the posting is not of a ride."`
 	Commission *json.Number `json:"commission" nullable:"true" doc:"What the company kept of the fare."`
 	Outside    *json.Number `json:"outside" nullable:"true" doc:"What the driver got of the fare outside of the wallet."`
 	Balance    json.Number  `json:"balance" doc:"The balance after the posting."`
@@ -61,14 +61,15 @@ type period struct {
 	zone     *time.Location
 }
 
-// earliest is the first month that has a statement.
-const earliest = "2000-01"
+// earliest and latest are the first and the last month that can have a statement. A later
+// one ends in a year of five digits, which timestamps do not have.
+const earliest, latest = "2000-01", "9998-12"
 
 // monthOf returns the month of a text such as 2026-01. Errors: a 400.
-func monthOf(text string, zone *time.Location, now time.Time) (p period, err error) {
+func monthOf(text string, zone *time.Location) (p period, err error) {
 	at, err := time.Parse("2006-01", text)
-	if err != nil || text < earliest {
-		return p, fault.Field("path.month", "expected a month such as 2026-01, from %s on", earliest)
+	if err != nil || text < earliest || text > latest {
+		return p, fault.Field("path.month", "expected a month such as 2026-01, from %s to %s", earliest, latest)
 	}
 	begins := func(day time.Time) time.Time {
 		in, parsed := timestamp.ParseInput(day.Format(time.DateOnly))
@@ -76,9 +77,6 @@ func monthOf(text string, zone *time.Location, now time.Time) (p period, err err
 		return timestamp.Ceil(in.From(zone))
 	}
 	p = period{from: begins(at), zone: zone}
-	if err == nil && p.from.After(now) {
-		err = fault.Field("path.month", "has not begun in the company's time zone, %s", zone)
-	}
 	if err == nil {
 		p.to = begins(at.AddDate(0, 1, 0))
 	}
@@ -87,9 +85,10 @@ func monthOf(text string, zone *time.Location, now time.Time) (p period, err err
 
 // ledger is what a statement is computed from.
 type ledger struct {
-	balance  decimal.Decimal              // after all postings
-	since    []wallet.Entry               // the postings since the month began, newest first
-	receipts map[string][]receipt.Receipt // the versions, by trip
+	balance decimal.Decimal          // after all postings
+	since   []wallet.Entry           // the postings since the month began, newest first
+	shares  map[string]receipt.Share // of the fares, by posting
+	codes   map[string]string        // by trip
 }
 
 // compute fills in the entries and sums of the month. It goes back from the
@@ -140,12 +139,13 @@ func (s *Statement) explain(entry *StatementEntry, e wallet.Entry, l ledger, sum
 	if entry.Corrects = e.By != nil; !entry.Corrects {
 		s.Rides++
 	}
-	versions := l.receipts[tripOf(e)]
-	share, ok := receipt.ShareOf(versions, e)
+	share, ok := l.shares[e.ID]
 	if !ok {
 		return
 	}
-	entry.TripCode = &versions[0].TripCode
+	if code := l.codes[tripOf(e)]; code != "" {
+		entry.TripCode = &code
+	}
 	entry.Fare, entry.Commission, entry.Outside = money.Ptr(share.Fare), money.Ptr(share.Commission),
 		money.Ptr(share.Outside)
 	sums["fare"], sums["commission"] = sums["fare"].Add(share.Fare), sums["commission"].Add(share.Commission)

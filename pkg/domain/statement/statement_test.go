@@ -11,6 +11,8 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"svc/internal/test/apitest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/money"
@@ -23,8 +25,6 @@ import (
 	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
-	"svc/pkg/edge/api/apitest"
-	"svc/pkg/local/testkit"
 )
 
 // world is a tenant with one driver.
@@ -59,6 +59,19 @@ func newWorld(t testing.TB, currency, zone string) *world {
 // none.
 func (w *world) ride(at time.Time, payment, fare, rate string) trip.Trip {
 	w.t.Helper()
+	return w.settle(w.unsettled(at, payment, fare, rate), at)
+}
+
+func (w *world) settle(tr trip.Trip, at time.Time) trip.Trip {
+	w.t.Helper()
+	testkit.Must(w.t, w.tenant.Load(w.t.Context(), tr.Item(w.tenant, 1)))
+	if done, err := receipt.Settle(w.t.Context(), w.tenant, tr, at.Add(time.Second)); err != nil || !done {
+		w.t.Fatalf("settle: %v, %v", done, err)
+	}
+	return tr
+}
+
+func (w *world) unsettled(at time.Time, payment, fare, rate string) trip.Trip {
 	text := timestamp.Format(at)
 	tr := trip.Trip{ID: ids.New(ids.Trip, at), TripCode: ids.Code(), Status: trip.Completed, DriverID: &w.driver,
 		CustomerID: ids.New(ids.Customer, at), OriginAddress: "a", OriginLat: "1", OriginLng: "2", PaymentType: payment,
@@ -72,10 +85,6 @@ func (w *world) ride(at time.Time, payment, fare, rate string) trip.Trip {
 		return &n
 	}
 	tr.FinalFare, tr.CommissionRate = number(fare), number(rate)
-	testkit.Must(w.t, w.tenant.Load(w.t.Context(), tr.Item(w.tenant, 1)))
-	if done, err := receipt.Settle(w.t.Context(), w.tenant, tr, at.Add(time.Second)); err != nil || !done {
-		w.t.Fatalf("settle: %v, %v", done, err)
-	}
 	return tr
 }
 
@@ -145,8 +154,8 @@ func TestMonths(t *testing.T) {
 			Outside: "20.05"},
 		{Month: "2026-02", Rides: 2, OpeningBalance: "-3.51", ClosingBalance: "803.17", Fares: "1010.01",
 			Commission: "203.33", Outside: "0"},
-		{Month: "2026-03", Rides: 2, OpeningBalance: "803.17", ClosingBalance: "803.17", Fares: "7", Commission: "0",
-			Outside: "7"},
+		{Month: "2026-03", Rides: 2, OpeningBalance: "803.17", ClosingBalance: "803.17", Fares: "7", Commission: "7",
+			Outside: "0"},
 		{Month: "2026-04", OpeningBalance: "803.17", ClosingBalance: "61.29", Fares: "-987.66", Commission: "-197.53",
 			Outside: "0"},
 	} {
@@ -166,6 +175,28 @@ func TestMonths(t *testing.T) {
 	w.Want(200, &operators, "GET", "/api/v1/drivers/"+w.driver+"/statements/2026-02", w.op, "")
 	if w.agrees(operators); operators.DriverName != "=Dana <Drive>" {
 		t.Errorf("%+v", operators)
+	}
+}
+
+// TestReversalComesFirst: a correction takes the old amount back before it posts the new one,
+// so no entry shows a balance that the driver never had.
+func TestReversalComesFirst(t *testing.T) {
+	w := newWorld(t, "USD", "UTC")
+	for range 8 { // the identifiers of the two postings are in either order
+		ride := w.ride(w.Now(), "CASH", "18.5", "0.2")
+		w.Advance(time.Minute)
+		w.correct(ride.ID, "17.5")
+		w.Advance(time.Minute)
+	}
+	entries := w.month(w.Now().Format("2006-01")).Entries
+	if len(entries) != 24 {
+		t.Fatalf("%d entries", len(entries))
+	}
+	for i := 0; i < len(entries); i += 3 {
+		if was, back, now := entries[i].Amount, entries[i+1].Amount, entries[i+2].Amount; was != "-3.7" ||
+			back != "3.7" || now != "-3.5" {
+			t.Errorf("the ride's entries are %s, %s, %s", was, back, now)
+		}
 	}
 }
 

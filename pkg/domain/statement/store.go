@@ -1,14 +1,15 @@
 package statement
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
+	"svc/pkg/base/panics"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
@@ -31,7 +32,7 @@ var errTooMany = fault.InvalidState("The wallet has more than %d postings since 
 	"it. Export its postings instead (POST /api/v1/exports).", mostSince, mostEntries)
 
 // Read computes a driver's statement. item reads the driver and the tenant, strongly
-// consistent. now bounds the months that have begun. Errors: a 404 if there is no such
+// consistent. Errors: a 400 if the month begins after now, a 404 if there is no such
 // driver.
 //
 // Access pattern: T#t#WALLET#driver#id backward from its end to the beginning of
@@ -40,7 +41,7 @@ var errTooMany = fault.InvalidState("The wallet has more than %d postings since 
 // again: the balance and the postings must be of one moment.
 func Read(ctx context.Context, t table.Tenant, driver, month string, now time.Time, item audit.Reader) (*Statement,
 	error) {
-	roughly, err := monthOf(month, time.UTC, now.Add(widest))
+	roughly, err := monthOf(month, time.UTC)
 	if err != nil {
 		return nil, err
 	}
@@ -59,9 +60,12 @@ func Read(ctx context.Context, t table.Tenant, driver, month string, now time.Ti
 		if err != nil {
 			return err
 		}
-		p, err := monthOf(month, at, now)
+		p, err := monthOf(month, at)
 		if err != nil {
 			return err
+		}
+		if p.from.After(now) {
+			return fault.Field("path.month", "has not begun in the company's time zone, %s", at)
 		}
 		trips, err := tripsIn(since, p)
 		if err != nil {
@@ -77,7 +81,7 @@ func Read(ctx context.Context, t table.Tenant, driver, month string, now time.Ti
 		out = &Statement{DriverID: driver, DriverName: name, Month: month, TimeZone: at.String(),
 			From: timestamp.Format(p.from), To: timestamp.Format(p.to), IssuedAt: timestamp.Format(now),
 			Currency: company.Currency, Entries: []StatementEntry{}}
-		l := ledger{since: since, receipts: receipts}
+		l := explained(p, since, receipts)
 		if was.Found() {
 			w, err := wallet.FromItem(was)
 			if err != nil {
@@ -106,7 +110,7 @@ func about(ctx context.Context, t table.Tenant, driver string, item audit.Reader
 	}
 	it, err := item(ctx, tenant.Key(t))
 	if err == nil {
-		n, err = tenant.FromItem(it)
+		n, err = tenant.Kind.FromItem(it)
 	}
 	return receipt.NameOf(actor), n, err
 }
@@ -157,6 +161,30 @@ func tripsIn(since []wallet.Entry, p period) (trips []string, err error) {
 	return trips, nil
 }
 
+// explained returns the ledger with the share of each entry that a trip has in the
+// month. A correction without a posting gets the one of 0 that it would have.
+func explained(p period, since []wallet.Entry, receipts map[string][]receipt.Receipt) ledger {
+	begin, end := timestamp.Format(p.from), timestamp.Format(p.to)
+	of := map[string][]wallet.Entry{}
+	for _, e := range since {
+		if id := tripOf(e); id != "" && e.CreatedAt >= begin && e.CreatedAt < end {
+			of[id] = append(of[id], e)
+		}
+	}
+	l := ledger{since: since, shares: map[string]receipt.Share{}, codes: map[string]string{}}
+	for trip, versions := range receipts {
+		l.codes[trip] = versions[0].TripCode
+		unposted := receipt.Unposted(versions, of[trip], begin, end)
+		l.since = append(l.since, unposted...)
+		maps.Copy(l.shares, receipt.Shares(versions, append(of[trip], unposted...)))
+	}
+	slices.SortStableFunc(l.since, func(a, b wallet.Entry) int { // newest first
+		return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(l.shares[b.ID].Step, l.shares[a.ID].Step),
+			cmp.Compare(b.ID, a.ID))
+	})
+	return l
+}
+
 // receiptsOf reads the versions of the trips' receipts, and the wallet, after the
 // wallet's postings were read.
 func receiptsOf(ctx context.Context, t table.Tenant, purse table.Key, trips []string) (map[string][]receipt.Receipt,
@@ -185,7 +213,7 @@ func receiptsOf(ctx context.Context, t table.Tenant, purse table.Key, trips []st
 		}
 	}
 	earlier := make([][]receipt.Receipt, len(long))
-	group, gctx := errgroup.WithContext(ctx)
+	group, gctx := panics.WithContext(ctx)
 	group.SetLimit(8)
 	for i, newest := range long {
 		group.Go(func() (err error) {

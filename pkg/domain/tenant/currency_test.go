@@ -7,10 +7,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/tenant"
-	"svc/pkg/local/testkit"
 )
 
 func setCurrency(ctx context.Context, s tenant.Store, id, currency string) error {

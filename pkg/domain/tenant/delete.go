@@ -68,7 +68,7 @@ type Deleted struct {
 	Who       string `json:"who"`
 }
 
-var _ = table.Kind{Type: "deleted", Personal: "nothing", Once: "an entry of a list, like that of a log"}
+var _ = table.Kind[any]{Type: "deleted", Personal: "nothing", Once: "an entry of a list, like that of a log"}
 
 // EndDelete removes the last items of a tenant in one transaction: record,
 // flags and slug. The transaction also releases the domain and writes the entry

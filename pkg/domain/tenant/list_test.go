@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"testing"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/tenant"
-	"svc/pkg/local/testkit"
 )
 
 // TestListOmitsDeleted: the index may still name a tenant that was deleted. The

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"golang.org/x/sync/errgroup"
+	"time"
 
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/panics"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
@@ -38,9 +38,9 @@ func (s Store) platform() table.Platform { return s.DB.Platform(Kinds...) }
 // Key returns the key of the tenant's record.
 func Key(t table.Tenant) table.Key { return t.Key("TENANT", "TENANT") }
 
-// FromItem decodes a record from its item. It returns fault.NotFound if there
-// is none.
-func FromItem(it table.Item) (Tenant, error) { return table.DecodeDoc[Tenant](it) }
+// Kind stores the tenant's record.
+var Kind = table.Kind[Tenant]{Type: "tenant", Personal: "nothing",
+	Row: func(t table.Tenant, _ string, _ Tenant) table.Item { return table.Item{Key: Key(t), Version: 1} }}
 
 // Create adds a tenant. It generates ID and CreatedAt, and fills in Currency
 // (USD), Timezone (UTC) and shards (1) if absent. It returns ErrSlugTaken or
@@ -59,8 +59,8 @@ func (s Store) CreateAs(ctx context.Context, by audit.By, n Tenant) (Tenant, err
 	return s.create(ctx, by, n)
 }
 
-var _ = table.Kind{Type: "slug", Personal: "nothing", Once: "names its owner for good"}
-var _ = table.Kind{Type: "flags", Personal: "nothing", Once: "only updated"}
+var _ = table.Kind[any]{Type: "slug", Personal: "nothing", Once: "names its owner for good"}
+var _ = table.Kind[any]{Type: "flags", Personal: "nothing", Once: "only updated"}
 
 func (s Store) create(ctx context.Context, by audit.By, n Tenant) (Tenant, error) {
 	if n.Currency == "" {
@@ -77,14 +77,16 @@ func (s Store) create(ctx context.Context, by audit.By, n Tenant) (Tenant, error
 	t, p := s.DB.Tenant(n.ID), s.platform()
 	err := table.Retry(ctx, func(ctx context.Context) error {
 		tx := t.Write().Covers(p.Handle)
-		tx.Create(record(t, n))
+		tx.Create(Kind.Item(t, "", n))
 		tx.Create(table.Item{Key: slugKey(p, n.Slug), Type: "slug", Attrs: map[string]any{"tenant": n.ID},
 			G: [4]string{p.Partition("SLUG")}, R: n.Slug}).Else(ErrSlugTaken)
 		if n.CustomDomain != "" {
 			claim(tx, p, n)
 		}
+		live := flags(n)
+		live[authz.ZonesCovered] = true // there are no zones yet
 		for i := range authz.Copies {
-			tx.Put(table.Item{Key: authz.FlagsKey(t, i), Type: "flags", Attrs: flags(n)})
+			tx.Put(table.Item{Key: authz.FlagsKey(t, i), Type: "flags", Attrs: live})
 		}
 		audit.Append(tx, t, by, "tenant.create", n.ID, nil, n)
 		return tx.Commit(ctx)
@@ -103,8 +105,7 @@ func (s Store) create(ctx context.Context, by audit.By, n Tenant) (Tenant, error
 func (s Store) Change(ctx context.Context, id string, by audit.By, edit func(*Tenant) error) (Tenant, error) {
 	t := s.DB.Tenant(id)
 	return audit.Change[Tenant]{Tenant: t, By: by, What: "tenant.set", Subject: id,
-		Key: Key(t), FromItem: FromItem, Edit: edit,
-		Item: func(_ table.Item, now Tenant) table.Item { return record(t, now) },
+		Key: Key(t), Kind: &Kind, Edit: edit,
 		Check: func(was Tenant, now *Tenant) error {
 			if err := now.normalize(was); err != nil {
 				return err
@@ -150,11 +151,7 @@ func (s Store) ByID(ctx context.Context, id string) (Tenant, error) {
 		return Tenant{}, fault.NotFound()
 	}
 	t := s.DB.Tenant(id)
-	it, err := t.Get(ctx, Key(t))
-	if err != nil {
-		return Tenant{}, fmt.Errorf("tenant: %w", err)
-	}
-	return FromItem(it)
+	return Kind.Get(ctx, t.Get, Key(t))
 }
 
 // BySlug reads the tenant of a slug in any letter case. It returns
@@ -197,7 +194,7 @@ func (s Store) List(ctx context.Context) ([]Tenant, error) {
 			return nil, fmt.Errorf("list tenants: %w", err)
 		}
 		found := make([]Tenant, len(items))
-		group, ctx := errgroup.WithContext(ctx)
+		group, ctx := panics.WithContext(ctx)
 		group.SetLimit(listReads)
 		for i, it := range items {
 			group.Go(func() (err error) {
@@ -237,7 +234,7 @@ func ReadShards(ctx context.Context, t table.Tenant) (int, error) {
 func slugKey(p table.Platform, slug string) table.Key   { return p.Key("SLUG", slug, "SLUG") }
 func domainKey(p table.Platform, host string) table.Key { return p.Key("DOMAIN", host, "DOMAIN") }
 
-var _ = table.Kind{Type: "domain", Personal: "nothing", Once: "names its owner; deleted with the name"}
+var _ = table.Kind[any]{Type: "domain", Personal: "nothing", Once: "names its owner; deleted with the name"}
 
 func claim(tx *table.Tx, p table.Platform, n Tenant) {
 	tx.Put(table.Item{Key: domainKey(p, n.CustomDomain), Type: "domain", Attrs: map[string]any{"tenant": n.ID}}).
@@ -248,12 +245,6 @@ func claim(tx *table.Tx, p table.Platform, n Tenant) {
 // domain may still lead to this service (IsDomain).
 func release(tx *table.Tx, p table.Platform, n Tenant) {
 	tx.Put(table.Item{Key: domainKey(p, n.CustomDomain), Type: "domain"})
-}
-
-var _ = table.Kind{Type: "tenant", Personal: "nothing"}
-
-func record(t table.Tenant, n Tenant) table.Item {
-	return table.Item{Key: Key(t), Type: "tenant", Version: 1, Doc: n}
 }
 
 // flags returns the attributes of the tenant that the checks of every request read.
@@ -275,7 +266,7 @@ func IsSandbox(flags table.Item) bool { return flags.Flag(sandbox) }
 // change, which must set the flags too. read is the record. The transaction fails
 // with table.ErrConflict if the record has changed since.
 func SetFeatures(tx *table.Tx, t table.Tenant, read table.Item, taxi, delivery bool) error {
-	n, err := FromItem(read)
+	n, err := Kind.FromItem(read)
 	if err != nil {
 		return err
 	}
@@ -283,7 +274,7 @@ func SetFeatures(tx *table.Tx, t table.Tenant, read table.Item, taxi, delivery b
 		return ErrDeleting
 	}
 	n.TaxiEnabled, n.DeliveryEnabled = taxi, delivery
-	audit.Put(tx, read, record(t, n))
+	audit.Put(tx, read, Kind.Item(t, "", n))
 	return nil
 }
 
@@ -300,6 +291,28 @@ func SetFlags(tx *table.Tx, t table.Tenant, flags map[string]any) {
 // DriverStatus is the flag with the setting dispatch.driverStatus. It is among the
 // flags because every accept reads them.
 const DriverStatus = "driverStatus"
+
+// EarlyMinutes is the flag with the setting dispatch.earlyArrivalMinutes, which every
+// arrival and start reads. Without it DefaultEarlyMinutes hold.
+const EarlyMinutes = "earlyArrivalMinutes"
+
+// DefaultEarlyMinutes is how early a driver may arrive for a booked ride.
+const DefaultEarlyMinutes = 120
+
+// EarlyArrival returns how long before its booked time a ride may begin.
+func EarlyArrival(flags table.Item) time.Duration {
+	minutes := int64(DefaultEarlyMinutes)
+	if flags.Has(EarlyMinutes) {
+		minutes = flags.Int(EarlyMinutes)
+	}
+	return time.Duration(minutes) * time.Minute
+}
+
+// DriverLicence is the flag with the setting dispatch.driverLicence.
+const DriverLicence = "driverLicence"
+
+// NeedsLicence reports whether a driver without a valid licence cannot go online.
+func NeedsLicence(flags table.Item) bool { return flags.Text(DriverLicence) == "valid" }
 
 // Strict reports whether trips change the status of the tenant's drivers.
 func Strict(flags table.Item) bool { return flags.Text(DriverStatus) == "strict" }

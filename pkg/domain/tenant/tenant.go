@@ -178,7 +178,7 @@ func (t *Tenant) limit(wrong *fault.Faults, field string, n *json.Number) {
 
 // Zone returns the time zone of a tenant's record.
 func Zone(it table.Item) (*time.Location, error) {
-	t, err := FromItem(it)
+	t, err := Kind.FromItem(it)
 	if err != nil {
 		return nil, err
 	}

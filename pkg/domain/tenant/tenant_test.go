@@ -11,13 +11,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/tenant"
-	"svc/pkg/local/testkit"
 )
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -173,7 +173,8 @@ func TestRaces(t *testing.T) {
 	for range 20 {
 		wg.Go(func() {
 			made, err := s.Create(context.Background(), by(0), tenant.Tenant{Slug: "metro", Name: "Metro"})
-			for deadline := time.Now().Add(time.Minute); errors.Is(err, fault.Unavailable(nil)) && time.Now().Before(deadline); {
+			deadline := time.Now().Add(testkit.Patience)
+			for errors.Is(err, fault.Unavailable(nil)) && time.Now().Before(deadline) {
 				made, err = s.Create(context.Background(), by(0), tenant.Tenant{Slug: "metro", Name: "Metro"})
 			}
 			switch {

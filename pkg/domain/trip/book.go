@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"golang.org/x/sync/errgroup"
 
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/money"
+	"svc/pkg/base/panics"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
@@ -60,7 +60,8 @@ func (in *BookInput) Resolve(ctx huma.Context) []error {
 	return errs
 }
 
-// scheduled returns the time of a scheduled trip, nil without one. Errors: a 400.
+// scheduled returns the time of a scheduled trip, nil without one. Errors: a 400. A time
+// needs an offset: a rider who is picked up some hours late has missed the train.
 func (b Booking) scheduled(now time.Time) (*string, error) {
 	if b.ScheduledFor == "" {
 		return nil, nil //nolint:nilnil // neither a time nor an error
@@ -93,14 +94,14 @@ func book(ctx context.Context, c *api.Caller, in *BookInput) (*Trip, error) {
 
 // Early is what a booking reads while the checks are under way.
 type Early struct {
-	zones []settings.Zone
-	found customer.Candidates // who may have the caller's number
+	origin settings.Origin
+	found  customer.Candidates // who may have the caller's number
 }
 
 func readEarly(ctx context.Context, t table.Tenant, p api.Peek) (out Early, err error) {
-	group, ctx := errgroup.WithContext(ctx)
+	group, ctx := panics.WithContext(ctx)
 	group.Go(func() (err error) {
-		out.zones, err = settings.EarlyZones(ctx, t, p)
+		out.origin, err = settings.EarlyOrigin(ctx, t, p)
 		return err
 	})
 	group.Go(func() (err error) {
@@ -144,7 +145,7 @@ func (d Desk) bookFor(ctx context.Context, b Booking, rider string, at *string) 
 	if err != nil {
 		return nil, err
 	}
-	if err := terms.Settings.Serves(ctx, d.Tenant, d.Early.zones, t.OriginLat, t.OriginLng); err != nil {
+	if err := terms.Settings.Serves(ctx, d.Tenant, d.Flags, d.Early.origin, t.OriginLat, t.OriginLng); err != nil {
 		return nil, err
 	}
 	if t.EstimatedFare == nil {
@@ -165,7 +166,7 @@ func (t Trip) guess(terms Terms) (*json.Number, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := settings.ServiceFromItem(terms.Service)
+	s, err := settings.ServiceKind.FromItem(terms.Service)
 	if err != nil {
 		return nil, err
 	}

@@ -63,17 +63,15 @@ func (d Desk) bookCaller(ctx context.Context, b Booking, at *string) (out *Trip,
 // number returns the number of a booking, and what reads a phone of the company. Errors:
 // a 400.
 func (d Desk) number(ctx context.Context, b Booking) (*phone.Number, func(string) *phone.Number, error) {
-	it, err := d.Item(ctx, tenant.Key(d.Tenant))
-	if err != nil {
-		return nil, nil, err
-	}
-	company, err := tenant.FromItem(it)
+	company, err := tenant.Kind.Get(ctx, d.Item, tenant.Key(d.Tenant))
 	if err != nil {
 		return nil, nil, err
 	}
 	read := func(typed string) *phone.Number { return d.Phones(typed, company.Country) }
 	n := read(b.Phone)
 	switch readable := n != nil && phone.Is(b.Phone) && len(n.E164) >= shortest; {
+	case phone.Several(b.Phone):
+		err = fault.Field("body.phone", "expected one phone number; this looks like several")
 	case !readable && company.Country == "":
 		err = fault.Field("body.phone", "expected a phone number with a country code, as in +1 212 555 0181, because "+
 			"the company has no country (svc tenant set SLUG --country)")
@@ -186,11 +184,11 @@ func (d Desk) newcomer(b Booking, n phone.Number, claim func(tx *table.Tx, id st
 	if r.Number.Typed = typed; r.Name == "" {
 		r.Name = "+" + n.E164
 	}
-	if err := customer.Prepare(&r, d.By); err != nil {
+	if err := customer.Store.Prepare(&r, d.By); err != nil {
 		return caller{}, api.InBody(err)
 	}
 	return caller{id: r.ID, add: func(tx *table.Tx) {
-		customer.Add(tx, d.Tenant, d.By, r, d.WriteShards)
+		customer.Store.Add(tx, d.Tenant, d.By, r, "", d.WriteShards)
 		claim(tx, r.ID)
 	}}, nil
 }

@@ -8,10 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/apitest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/background/projection"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/phone/plans"
+	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
@@ -19,8 +22,6 @@ import (
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/trip"
-	"svc/pkg/edge/api/apitest"
-	"svc/pkg/local/testkit"
 )
 
 // exchange is an office of a company in Germany whose operator answers calls.
@@ -136,8 +137,10 @@ func TestCallerInTwoRoundTrips(t *testing.T) {
 	rules.Dispatch.ServiceArea = settings.StrictArea
 	box, err := settings.Box("-75", "40", "-73", "41")
 	testkit.Must(t, err)
-	w.load(settings.Item(w.tenant, rules), settings.ZoneItem(w.tenant, settings.Zone{ID: ids.New(ids.Zone, apitest.Start),
-		Name: "Town", Active: true, Area: box}))
+	w.load(settings.Kind.Item(w.tenant, "", rules))
+	_, err = settings.AddZone(t.Context(), w.tenant, audit.By{Who: "svc:test", At: apitest.Start},
+		settings.Zone{Name: "Town", Active: true, Area: box})
+	testkit.Must(t, err)
 	w.wire.Rounds(true)
 	for i, form := range []string{"+49 30 90185", "030 90185", "(030) 9 01 85-", "0049 30 90185"} {
 		number := fmt.Sprintf("%s%d", form, i)
@@ -442,10 +445,12 @@ func TestErasedCallerIsFree(t *testing.T) {
 		testkit.Must(t, err)
 		erased, err := customer.Erased(w.tenant, it, "2026-03-01T12:00:00.000Z")
 		testkit.Must(t, err)
+		had, err := customer.FromItem(it)
+		testkit.Must(t, err)
 		tx := w.tenant.Write()
 		tx.Replace(erased)
-		testkit.Must(t, customer.Forget(t.Context(), tx, w.tenant, it))
 		testkit.Must(t, tx.Commit(t.Context()))
+		testkit.Must(t, customer.Forget(t.Context(), w.tenant, id, had.Number.E164))
 	}
 	row, err := w.tenant.Get(t.Context(), customer.CallerKey(w.tenant, "4930901832"))
 	if testkit.Must(t, err); row.Found() {

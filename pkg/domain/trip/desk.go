@@ -20,7 +20,6 @@ import (
 // Desk makes new trips.
 type Desk struct {
 	Store
-	Flags table.Item   // the copy of the tenant's flags that was read
 	Item  audit.Reader // reads what a trip needs, with a strongly consistent read
 	By    audit.By
 	Early Early // the zero value if nothing was read early
@@ -32,11 +31,7 @@ type Desk struct {
 // deskOf returns the desk for the caller's request.
 func deskOf(ctx context.Context, c *api.Caller) (Desk, error) {
 	s, err := storeOf(ctx, c)
-	if err != nil {
-		return Desk{}, err
-	}
-	state, err := c.Live(ctx)
-	return Desk{Store: s, Flags: state.Flags, Item: c.Item, By: c.By(), Phones: c.Phone}, err
+	return Desk{Store: s, Item: c.Item, By: c.By(), Phones: c.Phone}, err
 }
 
 // person returns a 400 if the body's member names nobody of this tenant, or
@@ -97,12 +92,9 @@ func (d Desk) create(ctx context.Context, t Trip) (*Trip, error) {
 // terms reads what the tenant offers for the rider's ride. If the ride has an estimate,
 // the ride gets the service type of the estimate.
 func (d Desk) terms(ctx context.Context, rider string, r *Ride) (Terms, error) {
+	var err error
 	out := Terms{Currency: d.Flags.Text("currency"), MaxFare: json.Number(d.Flags.Text("maxFare"))}
-	it, err := d.Item(ctx, settings.Key(d.Tenant))
-	if err != nil {
-		return out, err
-	}
-	if out.Settings, err = settings.FromItem(it); err != nil {
+	if out.Settings, err = settings.Kind.Get(ctx, d.Item, settings.Key(d.Tenant)); err != nil {
 		return out, err
 	}
 	if r.EstimateID != nil {

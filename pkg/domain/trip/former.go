@@ -46,8 +46,9 @@ func (f Former) New(t table.Tenant, terms Terms, now time.Time) (Trip, error) {
 	wrong.Unless(f.Notes == nil || plaintext.IsText(*f.Notes, 1000), "body.notes", "expected at most 1,000 characters")
 	wrong.Unless(f.PaymentType == "CASH" || f.PaymentType == "CARD", "body.paymentType",
 		"expected CASH or CARD; the wallets here know nothing of a former ride")
-	wrong.Unless(f.RequestedAt.Year() >= 1970 && f.RequestedAt.Before(now), "body.requestedAt",
-		"expected a time in the past")
+	wrong.Unless(!f.RequestedAt.Before(time.Unix(0, 0)), "body.requestedAt", "expected a time from 1970 on; "+
+		"programs write the year 1, 1753, 1899 or 1900 for an empty cell and for a time without a date")
+	wrong.Unless(f.RequestedAt.Before(now), "body.requestedAt", "expected a time in the past")
 	at := f.RequestedAt
 	switch f.Status {
 	case Completed:

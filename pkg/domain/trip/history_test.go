@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/domain/trip"
-	"svc/pkg/local/testkit"
 )
 
 var operator = trip.ByOperator("usr_01JT7M4C6Q8V2N5X9B3D1F7H0K")

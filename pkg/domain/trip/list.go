@@ -206,23 +206,19 @@ func position(t time.Time) string {
 
 // MineInput is the query of the actor's own list.
 type MineInput struct {
+	api.From
 	Limit int `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"Maximum number of trips."`
 }
 
 // mine returns a rider's requested trips or a driver's assigned trips, newest
 // first. It queries the actor's own index partition backward.
-func mine(ctx context.Context, c *api.Caller, in *MineInput) (*api.Items[Trip], error) {
+func mine(ctx context.Context, c *api.Caller, in *MineInput) (*api.Cut[Trip], error) {
 	if c.Audience == authz.Dashboard {
 		return nil, fault.Field("header.Authorization", "an operator's token has no trips of its own; use /api/v1/trips")
 	}
 	partition, index := Own(c.Tenant, c.Audience, c.Actor.Subject)
-	q := table.Query{Index: index, Backward: true, Limit: in.Limit, Fill: true}
-	page, err := c.Tenant.Query(ctx, partition, q)
-	if err != nil {
-		return nil, err
-	}
-	trips, err := table.DecodeAll(page.Items, FromItem)
-	return &api.Items[Trip]{Items: trips}, err
+	return api.ListCut(ctx, c, api.Paging{Limit: in.Limit, Cursor: in.Cursor}, api.List[Trip]{Name: "my trips",
+		Partitions: []string{partition}, Query: table.Query{Index: index, Backward: true}, Map: FromItem})
 }
 
 // Older reads one page of the trips requested before a time, oldest first.

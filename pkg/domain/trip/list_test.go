@@ -12,12 +12,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/trip"
 	"svc/pkg/edge/api"
-	"svc/pkg/local/testkit"
 )
 
 // populate loads random trips of few people, statuses and moments, many of

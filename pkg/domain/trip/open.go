@@ -14,7 +14,7 @@ import (
 // also have ids of trips that have ended: a transition does not write the item,
 // so it costs nothing. Only a request for a ride writes it. If the set has
 // as many ids as the attribute room says, the request first reads which of these
-// trips are still open.
+// trips are still open. A counter would cost two units for each trip, and need verifying.
 func openKey(t table.Tenant, rider string) table.Key { return t.Key("TRIP", rider, "OPEN") }
 
 // roomBefore is the room of a rider with few open trips. With so many ids the

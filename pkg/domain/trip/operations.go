@@ -25,7 +25,7 @@ func operationRows() []api.Row {
 	tag := api.Tag("Trip operations")
 	return []api.Row{
 		api.Post("/api/v1/trips", "svc_book_trip", write.Needing(authz.Taxi), book, api.Created(), api.Needs(needBooking),
-			api.EarlyBy(readEarly), api.Extension(), tag, api.Summary("Book a trip for a rider"),
+			api.Early(readEarly), api.Extension(), tag, api.Summary("Book a trip for a rider"),
 			api.Confirm("A driver may come, and the ride may cost the rider money."),
 			api.Text("Creates a trip for somebody who calls: in `PENDING`, with `driverId` in `ASSIGNED`, with `scheduledFor` "+
 				"in `SCHEDULED`. The rider is `customerId`, or the customer with the number `phone`. If no customer has it, the "+
@@ -60,6 +60,11 @@ func operationRows() []api.Row {
 			api.Confirm("The fare becomes final. It goes into the receipt and the wallets."),
 			api.Text("From `IN_PROGRESS` to `COMPLETED`. The final fare follows as when the driver completes the trip, and the "+
 				"driver of the trip is paid.")),
+		api.Post("/api/v1/trips/{id}/no-show", "svc_report_no_show_for_driver", write, noShowInPlace, api.Needs(needNoShow),
+			api.Extension(), api.Versioned(), tag, api.Summary("End a trip whose rider did not come, in the driver's place"),
+			api.Confirm("The ride ends for rider and driver. The rider owes the fee, unless it is waived."),
+			api.Text(noShowText+" With `waive` the rider owes nothing. A fee that is owed already is given back by a `REFUND` "+
+				"of the trip.")),
 		api.Delete("/api/v1/trips/{id}", "svc_delete_trip", remove, erase, api.Needs(needErased),
 			api.Extension(), api.Versioned(), tag,
 			api.Summary("Delete a trip"),
@@ -160,7 +165,9 @@ func erase(ctx context.Context, c *api.Caller, in *GetInput) (*Erased, error) {
 
 // Delete removes a trip that is cancelled, or that no driver ever had, so money has
 // not gone through it. It also removes the entries of the log that an older build
-// stored. Errors: 409 for any other trip.
+// stored. The audit log keeps code, status, rider and driver, and reports no longer count
+// the trip. Errors: 409 for any other trip, also for a completed imported one: it moved no
+// money, but a closed month counts it.
 func (s Store) Delete(ctx context.Context, it table.Item, by audit.By) (*Erased, error) {
 	var out *Erased
 	read := reader(s.Tenant, it)
@@ -178,6 +185,10 @@ func (s Store) Delete(ctx context.Context, it table.Item, by audit.By) (*Erased,
 		}
 		if t.Owes() {
 			return fault.InvalidState("The rider owes a fee for the trip, so it cannot be deleted. Refund the fee instead.")
+		}
+		if t.Imported && t.Status == Completed {
+			return fault.InvalidState("An imported ride that was completed counts in its month's reports, so it cannot be " +
+				"deleted alone. Undo its import (POST /api/v1/imports/{id}/undo), within 7 days.")
 		}
 		if t.Status != Cancelled && t.hadDriver() {
 			return fault.InvalidState("A trip that is %s and has had a driver cannot be deleted. Cancel it first, if it is not "+

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"svc/internal/test/apitest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
@@ -18,8 +20,6 @@ import (
 	"svc/pkg/data/table"
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/trip"
-	"svc/pkg/edge/api/apitest"
-	"svc/pkg/local/testkit"
 )
 
 // office is a town with an operator who may change trips.
@@ -292,7 +292,10 @@ func TestBookedIsATrip(t *testing.T) {
 	w.Advance(time.Second)
 	for _, step := range []func() apitest.Answer{
 		func() apitest.Answer { return w.do(one.ID, "assign", w.to(0)) },
-		func() apitest.Answer { return w.act(one.ID, "arrived", w.driver(), "") },
+		func() apitest.Answer {
+			w.begin(22 * time.Hour)
+			return w.act(one.ID, "arrived", w.driver(), "")
+		},
 		func() apitest.Answer { return w.act(one.ID, "cancel", w.rider(), "") },
 	} {
 		if a := step(); a.Status != 200 {
@@ -335,7 +338,7 @@ func TestNoScheduledRides(t *testing.T) {
 	w := newOffice(t, 1, 1)
 	rules := settings.Default
 	rules.Dispatch.ScheduledRides = false
-	testkit.Must(t, w.tenant.Load(t.Context(), settings.Item(w.tenant, rules)))
+	testkit.Must(t, w.tenant.Load(t.Context(), settings.Kind.Item(w.tenant, "", rules)))
 	later := w.booking(w.riders[0], `,"scheduledFor":"2026-03-02T07:00:00Z"`)
 	if a := w.Do("POST", "/api/v1/trips", w.token, later); a.Status != 409 || a.Code() != "invalid_state" {
 		t.Errorf("%d %s", a.Status, a.Body)

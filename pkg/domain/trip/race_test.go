@@ -5,9 +5,9 @@ import (
 	"sync"
 	"testing"
 
+	"svc/internal/test/apitest"
 	"svc/pkg/domain/trip"
 	"svc/pkg/edge/api"
-	"svc/pkg/edge/api/apitest"
 )
 
 // together sends n requests concurrently and counts the responses by status.

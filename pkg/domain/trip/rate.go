@@ -15,7 +15,8 @@ const rateable = 30 * 24 * time.Hour
 
 // Rate records what the rider thinks of the driver, or the driver of the rider.
 // Errors: 404 if it is another's trip, 409 if it is not completed, was completed
-// more than 30 days ago, or this side has rated it.
+// more than 30 days ago, or this side has rated it. Neither sees the other's rating, so
+// that both stay honest.
 func (t Trip) Rate(by LogActor, rating int, comment *string, now time.Time) (Trip, error) {
 	next, data := t, LogData{Rating: &rating, Comment: comment}
 	mine := &next.Rated

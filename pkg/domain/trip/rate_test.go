@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/apitest"
+	"svc/internal/test/testkit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/trip"
-	"svc/pkg/edge/api/apitest"
-	"svc/pkg/local/testkit"
 )
 
 // A rider rates a completed trip once, within 30 days. The driver does not see it.

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/trip"
-	"svc/pkg/local/testkit"
 )
 
 // offer stores a service type.

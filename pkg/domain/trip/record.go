@@ -15,7 +15,8 @@ import (
 	"svc/pkg/domain/fare"
 )
 
-// The indexes that contain trips.
+// The indexes that contain trips. Their entries have the complete trip, which costs five
+// write units of each transition, so that a list needs one read.
 const (
 	byTenant = 1 // TRIPS#shard
 	// ByStatus lists all trips in a status.
@@ -100,6 +101,7 @@ type document struct { //nolint:dupl // Item and FromItem convert it from and to
 	ActualDuration  *json.Number     `json:"s,omitempty"`
 	CancelReason    *string          `json:"w,omitempty"`
 	CancellationFee *json.Number     `json:"cf,omitempty"`
+	NoShowFee       *json.Number     `json:"nf,omitempty"`
 	ScheduledFor    *string          `json:"sf,omitempty"`
 	UpdatedAt       string           `json:"tu,omitempty"`
 	CommissionRate  *json.Number     `json:"cr,omitempty"`
@@ -126,7 +128,7 @@ func (d document) last() string {
 	return d.RequestedAt
 }
 
-var _ = table.Kind{Type: "trip", Personal: "addresses, coordinates, notes, reasons",
+var _ = table.Kind[any]{Type: "trip", Personal: "addresses, coordinates, notes, reasons",
 	Erasure: "removes the words; coordinates keep two decimals"}
 
 // Item returns the stored form of the trip. writeShards is the tenant's number
@@ -180,7 +182,7 @@ func FromItem(it table.Item) (Trip, error) {
 	return Trip(d), nil
 }
 
-var _ = table.Kind{Type: "log", Personal: "addresses, coordinates, notes, reasons",
+var _ = table.Kind[any]{Type: "log", Personal: "addresses, coordinates, notes, reasons",
 	Erasure: "removes the words; coordinates keep two decimals", Once: "an entry of a log"}
 
 // LogItem returns the stored form of the log entry for a version of a trip. Few

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/domain/trip"
-	"svc/pkg/local/testkit"
 )
 
 // full returns a trip with every field set.

@@ -67,7 +67,7 @@ func (r Ride) New(rider string, terms Terms, now time.Time) (Trip, error) {
 	if t.PaymentType == "" {
 		t.PaymentType = "CASH"
 	}
-	t.CancellationFee = terms.cancellationFee()
+	t.CancellationFee, t.NoShowFee = terms.cancellationFee(), terms.noShowFee()
 	t.Dispatched = terms.Settings.Dispatch.Mode != settings.Manual
 	if r.ServiceTypeID != nil {
 		wrong.Unless(service.Found() && service.Flag("active"), "body.serviceTypeId",
@@ -76,7 +76,7 @@ func (r Ride) New(rider string, terms Terms, now time.Time) (Trip, error) {
 			rate := service.Number("commissionRate")
 			t.CommissionRate = &rate
 		}
-		if s, err := settings.ServiceFromItem(service); err == nil {
+		if s, err := settings.ServiceKind.FromItem(service); err == nil {
 			t.Prices = estimate.PricesOf(s.ServiceType, terms.Settings.Pricing).Snapshot()
 		}
 	}
@@ -86,19 +86,25 @@ func (r Ride) New(rider string, terms Terms, now time.Time) (Trip, error) {
 	return t, payable(t.PaymentType, terms.Settings.Payments)
 }
 
-// cancellationFee returns the fee that the company charges, rounded to the currency's decimals and
-// at most its largest fare; nil for none.
+// cancellationFee returns the fee that the company charges; nil for none.
 func (terms Terms) cancellationFee() *json.Number {
-	fee, err := money.Parse(cmp.Or(terms.Settings.Pricing.CancellationFee, "0"))
-	if err != nil || !terms.Settings.Pricing.ChargeCancellation {
+	fee := terms.fee(terms.Settings.Pricing.CancellationFee)
+	if fee == nil || *fee == "0" || !terms.Settings.Pricing.ChargeCancellation {
 		return nil
 	}
-	fee = decimal.Min(money.Commission(fee, decimal.NewFromInt(1), terms.Currency),
-		money.Must(money.MaxFare(terms.MaxFare, terms.Currency)))
-	if !fee.IsPositive() {
+	return fee
+}
+
+// fee returns a fee of the settings, rounded to the currency's decimals and at most the
+// company's largest fare: builds up to 2026-11 took any amount. It is nil if it is no
+// amount.
+func (terms Terms) fee(n json.Number) *json.Number {
+	fee, err := money.Parse(cmp.Or(n, "0"))
+	if err != nil || fee.IsNegative() {
 		return nil
 	}
-	return money.Ptr(fee)
+	return money.Ptr(decimal.Min(money.Commission(fee, decimal.NewFromInt(1), terms.Currency),
+		money.Must(money.MaxFare(terms.MaxFare, terms.Currency))))
 }
 
 // payable returns a 409 if the company does not take the payment type.
@@ -135,7 +141,8 @@ type Measurements struct {
 var largest = decimal.New(1, 9)
 
 // AcceptFare reads the final fare of a trip from a caller. maxFare is the tenant's
-// largest fare; "" means money.DefaultMaxFare. The text of an error is safe to show.
+// largest fare; "" means money.DefaultMaxFare. It stops a driver who types one zero too
+// many. The text of an error is safe to show.
 func AcceptFare(n json.Number, currency string, maxFare json.Number) (json.Number, error) {
 	fare, err := money.Accept(n, currency)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"svc/pkg/base/fault"
+	"svc/pkg/base/timestamp"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/driver"
@@ -18,8 +19,10 @@ type Store struct {
 	Tenant      table.Tenant
 	WriteShards int
 	Now         time.Time
-	// Strict means that a trip makes its driver BUSY (tenant.Strict).
-	Strict bool
+	// Flags is the copy of the tenant's flags that was read. They say whether a trip makes
+	// its driver BUSY (tenant.Strict), and how early a booked ride may begin
+	// (tenant.EarlyArrival).
+	Flags table.Item
 	// Read reads the driver for the first attempt of a change; nil means Tenant.Get.
 	Read audit.Reader
 	// Commit commits a transaction. answer is the response that the handler
@@ -114,9 +117,10 @@ type Arrived struct {
 	ArrivedAt string `json:"arrivedAt" format:"date-time" doc:"When the driver arrived at the origin."`
 }
 
-// Arrive marks the driver as arrived.
+// Arrive marks the driver as arrived. Errors: as Trip.Arrive, and a 409 if it is too
+// early for a booked ride.
 func (s Store) Arrive(ctx context.Context, it table.Item, by LogActor) (*Arrived, error) {
-	return change(ctx, s, it, func(t Trip) (Trip, error) { return t.Arrive(by, s.Now) },
+	return change(ctx, s, it, func(t Trip) (Trip, error) { return s.inTime(t, by, t.Arrive) },
 		func(t Trip) *Arrived { return &Arrived{t.ID, t.Status, *t.ArrivedAt} })
 }
 
@@ -127,10 +131,35 @@ type Started struct {
 	StartedAt string `json:"startedAt" format:"date-time" doc:"When the ride began."`
 }
 
-// Start begins the ride.
+// Start begins the ride. Errors: as Arrive.
 func (s Store) Start(ctx context.Context, it table.Item, by LogActor) (*Started, error) {
-	return change(ctx, s, it, func(t Trip) (Trip, error) { return t.Start(by, s.Now) },
+	return change(ctx, s, it, func(t Trip) (Trip, error) { return s.inTime(t, by, t.Start) },
 		func(t Trip) *Started { return &Started{t.ID, t.Status, *t.StartedAt} })
+}
+
+// inTime makes a transition that has its earliest time.
+func (s Store) inTime(t Trip, by LogActor, move func(LogActor, time.Time) (Trip, error)) (Trip, error) {
+	next, err := move(by, s.Now)
+	if err != nil {
+		return next, err
+	}
+	from, err := s.Earliest(t)
+	if err == nil && s.Now.Before(from) {
+		err = fault.InvalidState("The ride is booked for %s. The driver may arrive and start from %s on: "+
+			"dispatch.earlyArrivalMinutes is %d.", *t.ScheduledFor, timestamp.Format(from),
+			int(tenant.EarlyArrival(s.Flags).Minutes()))
+	}
+	return next, err
+}
+
+// Earliest returns when the driver of a booked ride may arrive and start, the zero time
+// for any other ride.
+func (s Store) Earliest(t Trip) (time.Time, error) {
+	if t.ScheduledFor == nil {
+		return time.Time{}, nil
+	}
+	in, err := t.In(s.Now)
+	return s.Now.Add(in - tenant.EarlyArrival(s.Flags)), err
 }
 
 // Finished is the response to a completion.
@@ -284,8 +313,9 @@ func (s *Store) drivers(ctx context.Context, tx *table.Tx, was Trip, next *Trip)
 		}
 	}
 	keeps := was.Engaged && !moved
-	begins := s.Strict && next.ScheduledFor != nil && next.Status != was.Status && next.Status != Assigned
-	if s.Strict && moved && next.DriverID != nil && !over {
+	strict := tenant.Strict(s.Flags)
+	begins := strict && next.ScheduledFor != nil && next.Status != was.Status && next.Status != Assigned
+	if strict && moved && next.DriverID != nil && !over {
 		later, err := next.Ahead(s.Now)
 		if err != nil {
 			return err

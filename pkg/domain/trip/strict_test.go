@@ -8,14 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/apitest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/trip"
-	"svc/pkg/edge/api/apitest"
-	"svc/pkg/local/testkit"
 )
 
 // newStrict returns an office of a company whose dispatch.driverStatus is strict.
@@ -207,6 +207,7 @@ func TestDisabledDriverIsOffline(t *testing.T) {
 // free until then: arriving begins it, and then the driver must be free.
 func TestStrictStatusOfABooking(t *testing.T) {
 	w := newStrict(t, 2)
+	w.early(86_400)
 	booked := func(in time.Duration) string {
 		id := w.book(fmt.Sprintf(`,"scheduledFor":%q`, timestamp.Format(w.Now().Add(in)))).ID
 		w.do(id, "assign", w.to(0))

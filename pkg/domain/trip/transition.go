@@ -16,7 +16,8 @@ import (
 )
 
 // transition is a kind of change of a trip's status (specification, "Trip
-// statuses"; for the others, docs/decisions.md, "The contract").
+// statuses"; for the others, docs/decisions.md, "Operators and
+// trips").
 type transition struct {
 	event Event
 	verb  string // for the message of a 409
@@ -172,14 +173,15 @@ func (t Trip) Complete(by LogActor, now time.Time, m Measured) (Trip, error) {
 	}
 	next.FinalFare = cmp.Or(next.FinalFare, t.EstimatedFare)
 	at := next.UpdatedAt
-	next.CancellationFee = nil
+	next.CancellationFee, next.NoShowFee = nil, nil
 	next.ActualDistance, next.ActualDuration, next.CompletedAt = m.Distance, m.Duration, &at
 	return next, err
 }
 
 // priced returns the fare of the measured ride, or nil if the trip has no prices,
-// nothing was measured, or a measure that a price needs is missing. Waiting counts
-// from the arrival to the start. Errors: a 400 if the fare is above m.Largest, because
+// nothing was measured, or a measure that a price needs is missing: else a phone that
+// died would turn an hour into a minimum fare. Waiting counts
+// to the start. Errors: a 400 if the fare is above m.Largest, because
 // a phone may send metres for kilometres.
 func (t Trip) priced(m Measured) (*json.Number, error) {
 	prices, ok := t.Prices.Prices()
@@ -196,11 +198,9 @@ func (t Trip) priced(m Measured) (*json.Number, error) {
 			*one.to = &d
 		}
 	}
-	if t.ArrivedAt != nil && t.StartedAt != nil {
-		arrived, err := timestamp.Parse(*t.ArrivedAt)
-		started, err2 := timestamp.Parse(*t.StartedAt)
-		if err == nil && err2 == nil {
-			measures.Waiting = decimal.New(started.Sub(arrived).Milliseconds(), -3)
+	if since, ok := t.waitsSince(); ok && t.StartedAt != nil {
+		if started, err := timestamp.Parse(*t.StartedAt); err == nil && started.After(since) {
+			measures.Waiting = decimal.New(started.Sub(since).Milliseconds(), -3)
 		}
 	}
 	amount, ok := prices.Of(measures, t.Currency)
@@ -216,6 +216,24 @@ func (t Trip) priced(m Measured) (*json.Number, error) {
 			"kilometres and seconds, or a finalFare", money.Number(amount), m.Largest)
 	}
 	return money.Ptr(amount), nil
+}
+
+// waitsSince returns since when the driver waits for the rider: since the arrival, but
+// not before the time for which the ride is booked.
+func (t Trip) waitsSince() (since time.Time, ok bool) {
+	for _, at := range []*string{t.ArrivedAt, t.ScheduledFor} {
+		if at == nil {
+			continue
+		}
+		parsed, err := timestamp.Parse(*at)
+		if err != nil {
+			return since, false
+		}
+		if parsed.After(since) {
+			since = parsed
+		}
+	}
+	return since, t.ArrivedAt != nil
 }
 
 // drive makes a transition of the assigned driver, who makes it, or in whose place
@@ -241,8 +259,9 @@ func (t Trip) anothers(who LogActor) bool {
 }
 
 // Cancel ends the trip. Errors: 404 if it is another rider's, 409 if the status
-// does not allow it. An operator may also cancel a ride that is under way. A rider
-// who cancels while a driver has the trip owes its CancellationFee.
+// does not allow it. An operator may also cancel a ride that is under way, which then
+// has no fare and no receipt. A rider who cancels while a driver has the trip owes its
+// CancellationFee.
 func (t Trip) Cancel(by LogActor, now time.Time, reason *string) (Trip, error) {
 	return t.cancel(by, now, reason, by.Type == string(authz.Rider))
 }
@@ -267,7 +286,7 @@ func (t Trip) cancel(by LogActor, now time.Time, reason *string, owing bool) (Tr
 		how = cancelling
 	}
 	next, err := t.move(how, by, now)
-	next.CancelReason = reason
+	next.CancelReason, next.NoShowFee = reason, nil
 	if !owing || t.DriverID == nil || t.Status != Assigned && t.Status != DriverArrived {
 		next.CancellationFee = nil
 	}
@@ -299,6 +318,9 @@ func (t Trip) Charged() Trip {
 
 // Assign gives the trip to the driver; a trip that has a driver is handed over.
 // Errors: 409 if the trip is this driver's, or its status does not allow it.
+// A hand-over goes back to ASSIGNED, because the new driver has not arrived, and
+// AcceptedAt becomes its time. A ride that is IN_PROGRESS is not handed over: an
+// operator completes it with the fare so far, or cancels it.
 func (t Trip) Assign(by LogActor, driver string, now time.Time) (Trip, error) {
 	how, data := assigning, LogData{DriverID: &driver}
 	if t.DriverID != nil {
@@ -316,6 +338,7 @@ func (t Trip) Assign(by LogActor, driver string, now time.Time) (Trip, error) {
 // Unassign takes the trip from its driver, or the driver gives it back, and the
 // search begins again. Errors: 404 if another driver gives it back, 409 if the
 // status does not allow it.
+// Also where nothing is dispatched the trip is in SEARCHING: anybody may accept it.
 func (t Trip) Unassign(by LogActor, reason *string, now time.Time) (Trip, error) {
 	how := unassigned
 	if by.Type == string(authz.Driver) {

@@ -72,6 +72,7 @@ type Trip struct { //nolint:dupl // of document
 	// CancellationFee is the company's fee when the trip was requested. A change that
 	// ends the trip without charging the fee removes it.
 	CancellationFee *json.Number `json:"cancellationFee,omitempty" doc:"What the rider is charged who cancels while a driver has the trip (ASSIGNED, DRIVER_ARRIVED), currency units. If the trip is CANCELLED, what the rider owes. Absent for nothing. An extension of the specification."`
+	NoShowFee       *json.Number `json:"noShowFee,omitempty" doc:"What the rider owes in place of the cancellationFee if the driver ends the ride as a no-show, currency units. Absent if it is the same, and once the trip has ended. An extension of the specification."`
 	ScheduledFor    *string      `json:"scheduledFor,omitempty" format:"date-time" doc:"When the rider wants to be picked up; absent for as soon as possible. An extension of the specification."`
 	UpdatedAt       string       `json:"updatedAt" format:"date-time" doc:"When the trip last changed."`
 

@@ -5,8 +5,8 @@ import (
 	"sync"
 	"testing"
 
+	"svc/internal/test/apitest"
 	"svc/pkg/domain/trip"
-	"svc/pkg/edge/api/apitest"
 )
 
 // TestIfMatch: an operator's change is made only to the state that its If-Match names, and its response names the

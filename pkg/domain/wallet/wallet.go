@@ -91,7 +91,7 @@ func Partition(t table.Tenant, side Side, n int) string {
 	return t.Partition("WALLETS", string(side), strconv.Itoa(n))
 }
 
-var _ = table.Kind{Type: "wallet", Personal: "name, an operator's words", Erasure: "removes; amounts stay"}
+var _ = table.Kind[any]{Type: "wallet", Personal: "name, an operator's words", Erasure: "removes; amounts stay"}
 
 // Item returns the stored form of a wallet.
 func (w Wallet) Item(t table.Tenant, writeShards int) table.Item {
@@ -105,7 +105,7 @@ func (w Wallet) Item(t table.Tenant, writeShards int) table.Item {
 			"currency": w.Currency, "updatedAt": w.UpdatedAt, "held": held}}
 }
 
-var _ = table.Kind{Type: "posting", Personal: "name, an operator's words", Erasure: "removes; amounts stay",
+var _ = table.Kind[any]{Type: "posting", Personal: "name, an operator's words", Erasure: "removes; amounts stay",
 	Once: "an entry of a log"}
 
 // PostingItem returns the stored form of a posting.

@@ -52,19 +52,15 @@ func WithdrawalsOf(t table.Tenant, driver string) (partition string, index int) 
 	return t.Partition("DRIVER", driver, "WITHDRAWALS"), withdrawalsOfDriver
 }
 
-var _ = table.Kind{Type: "withdrawal", Personal: "name, an operator's words", Erasure: "removes; amounts stay"}
-
-// WithdrawalItem returns the stored form of a withdrawal.
-func WithdrawalItem(t table.Tenant, w Withdrawal) table.Item {
-	own, _ := WithdrawalsOf(t, w.DriverID)
-	return table.Item{Key: WithdrawalKey(t, w.ID), Type: "withdrawal", Version: 1, R: w.RequestedAt + "#" + w.ID,
-		G:     [4]string{t.Partition("WITHDRAWALS"), t.Partition("WITHDRAWALS", w.Status), own},
-		Attrs: map[string]any{"status": w.Status, "driverId": w.DriverID}, Doc: w}
-}
-
-// WithdrawalFromItem decodes a withdrawal from its item. It returns
-// fault.NotFound if there is none.
-func WithdrawalFromItem(it table.Item) (Withdrawal, error) { return table.DecodeDoc[Withdrawal](it) }
+// WithdrawalKind stores withdrawals.
+var WithdrawalKind = table.Kind[Withdrawal]{Type: "withdrawal", Personal: "name, an operator's words",
+	Erasure: "removes; amounts stay",
+	Row: func(t table.Tenant, _ string, w Withdrawal) table.Item {
+		own, _ := WithdrawalsOf(t, w.DriverID)
+		return table.Item{Key: WithdrawalKey(t, w.ID), Version: 1, R: w.RequestedAt + "#" + w.ID,
+			G:     [4]string{t.Partition("WITHDRAWALS"), t.Partition("WITHDRAWALS", w.Status), own},
+			Attrs: map[string]any{"status": w.Status, "driverId": w.DriverID}}
+	}}
 
 // Till changes withdrawals for one caller.
 type Till struct {
@@ -124,7 +120,7 @@ func (s Till) Ask(ctx context.Context, driver string, n json.Number) (*Withdrawa
 			}}, s.shards(), table.ErrConflict); err != nil {
 			return err
 		}
-		tx.Create(WithdrawalItem(s.Tenant, *out))
+		tx.Create(WithdrawalKind.Item(s.Tenant, "", *out))
 		return s.Commit(ctx, tx, out)
 	})
 }
@@ -150,7 +146,7 @@ func (s Till) End(ctx context.Context, it table.Item, driver, status string, rea
 			}
 		}
 		stale = true
-		was, err := WithdrawalFromItem(it)
+		was, err := WithdrawalKind.FromItem(it)
 		switch {
 		case err != nil:
 			return err
@@ -166,7 +162,7 @@ func (s Till) End(ctx context.Context, it table.Item, driver, status string, rea
 		if err := s.settle(ctx, tx, &out, look); err != nil {
 			return err
 		}
-		audit.Put(tx, it, WithdrawalItem(s.Tenant, out))
+		audit.Put(tx, it, WithdrawalKind.Item(s.Tenant, "", out))
 		if driver == "" {
 			audit.Append(tx, s.Tenant, s.By, "withdrawal."+strings.ToLower(status), was.ID, was, out)
 		}
@@ -185,7 +181,8 @@ var errLook = errors.New("the wallet must be read")
 // is never paid twice. No attempt but one with look reads the wallet: only the
 // withdrawal says whose it is, so the read would be a round trip between the checks
 // and the transaction. While the withdrawal is asked for, the wallet holds its
-// amount, so of a payout only the balance must be compared.
+// amount, so of a payout only the balance must be compared: commissions of cash rides may
+// have used it up.
 func (s Till) settle(ctx context.Context, tx *table.Tx, w *Withdrawal, look bool) error {
 	amount, key := money.Must(w.Amount), Key(s.Tenant, Driver, w.DriverID)
 	if w.Status != Paid {

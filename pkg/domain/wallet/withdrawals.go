@@ -18,8 +18,8 @@ func withdrawalRows() []api.Row {
 	write := authz.Operators("tenant.wallets:write", "MANAGE_WALLETS")
 	tag := api.Tag("Withdrawals")
 	return []api.Row{
-		api.Post("/api/v1/me/wallet/withdrawals", "svc_request_withdrawal", withdraw, ask, api.Created(), api.Extension(),
-			tag, api.Needs(func(t table.Tenant, p api.Peek) []table.Key {
+		api.Post("/api/v1/me/wallet/withdrawals", "svc_request_withdrawal", withdraw, requestWithdrawal, api.Created(),
+			api.Extension(), tag, api.Needs(func(t table.Tenant, p api.Peek) []table.Key {
 				return []table.Key{Key(t, Driver, p.Actor().Subject)}
 			}),
 			api.Summary("Ask to be paid out"), api.Confirm("The wallet holds the amount until an operator decides."),
@@ -62,7 +62,8 @@ type askInput struct {
 	}
 }
 
-func ask(ctx context.Context, c *api.Caller, in *askInput) (*Withdrawal, error) {
+// requestWithdrawal serves a driver's request to be paid out.
+func requestWithdrawal(ctx context.Context, c *api.Caller, in *askInput) (*Withdrawal, error) {
 	s, err := tillOf(ctx, c)
 	if err != nil {
 		return nil, err
@@ -74,7 +75,7 @@ func ask(ctx context.Context, c *api.Caller, in *askInput) (*Withdrawal, error) 
 func ownWithdrawals(ctx context.Context, c *api.Caller, in *api.Paging) (*api.Page[Withdrawal], error) {
 	partition, index := WithdrawalsOf(c.Tenant, c.Actor.Subject)
 	return api.ListPage(ctx, c, *in, api.List[Withdrawal]{Name: "withdrawals", Filters: []string{c.Actor.Subject},
-		Partitions: []string{partition}, Query: table.Query{Index: index, Backward: true}, Map: WithdrawalFromItem})
+		Partitions: []string{partition}, Query: table.Query{Index: index, Backward: true}, Kind: &WithdrawalKind})
 }
 
 type withdrawalsInput struct {
@@ -90,7 +91,7 @@ func withdrawals(ctx context.Context, c *api.Caller, in *withdrawalsInput) (*api
 		q.Index, partition = withdrawalsByStatus, c.Tenant.Partition("WITHDRAWALS", in.Status)
 	}
 	return api.ListPage(ctx, c, in.Paging, api.List[Withdrawal]{Name: "withdrawals", Filters: []string{in.Status},
-		Partitions: []string{partition}, Query: q, Map: WithdrawalFromItem})
+		Partitions: []string{partition}, Query: q, Kind: &WithdrawalKind})
 }
 
 type withdrawalInput struct {

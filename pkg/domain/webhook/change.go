@@ -17,7 +17,7 @@ func New(url, description string, types []string, creator string, now time.Time,
 	one := Record{Endpoint: Endpoint{ID: ids.New(ids.Webhook, now), URL: url, Description: description,
 		Types: append([]string{}, types...), CreatedAt: timestamp.Format(now)}, CreatedBy: creator}
 	one.challenge()
-	return one, one.check(local)
+	return one, one.check(Endpoint{}, local)
 }
 
 // NewSecret returns a new secret of the endpoint, plain and sealed.
@@ -36,8 +36,7 @@ func (r *Record) Replace(sealed []byte, until time.Time) {
 // Adding adds an endpoint to those of the tenant.
 func Adding(t table.Tenant, by audit.By, one Record) audit.Change[Book] {
 	return audit.Change[Book]{Tenant: t, By: by, What: "webhook.create", Subject: one.ID,
-		Key: Key(t), FromItem: FromItem, Also: also(t),
-		Item: func(_ table.Item, b Book) table.Item { return b.Item(t) },
+		Key: Key(t), Kind: &Kind, Also: also(t),
 		Edit: func(b *Book) error {
 			return b.add(one, by.At)
 		},
@@ -50,8 +49,7 @@ func Adding(t table.Tenant, by audit.By, one Record) audit.Change[Book] {
 func Editing(t table.Tenant, by audit.By, what, id string, out *Endpoint,
 	change func(*Book, *Record) error) audit.Change[Book] {
 	return audit.Change[Book]{Tenant: t, By: by, What: "webhook." + what, Subject: id,
-		Key: Key(t), FromItem: FromItem, Also: also(t), Shown: shownOf(id),
-		Item: func(_ table.Item, b Book) table.Item { return b.Item(t) },
+		Key: Key(t), Kind: &Kind, Also: also(t), Shown: shownOf(id),
 		Edit: func(b *Book) error {
 			r := b.Find(id)
 			if r == nil {
@@ -98,7 +96,7 @@ func (r Record) Ask(tx *table.Tx, t table.Tenant, by audit.By, what string, q Re
 	}
 	if r.Status != Enabled {
 		return fault.InvalidState("The webhook endpoint is %s. Only an enabled one gets events. "+
-			"Start its receiver, then set `enabled` to true.", r.Status)
+			"Start its receiver, then enable it.", r.Status)
 	}
 	tx.Create(q.Item(t, r.ID, ids.New(ids.Request, by.At), by.At))
 	audit.Append(tx, t, by, "webhook."+what, r.ID, nil, q)

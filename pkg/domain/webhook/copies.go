@@ -13,7 +13,7 @@ import (
 // copy is the Book itself, at Key.
 const Copies = authz.Copies
 
-var _ = table.Kind{Type: "webhookCopy", Personal: "nothing",
+var _ = table.Kind[any]{Type: "webhookCopy", Personal: "nothing",
 	Once: "copies an item of type webhooks as it is written, with what that preserves"}
 
 // CopyKey returns the key of the copy that is read for the events of a shard.
@@ -50,7 +50,7 @@ func Read(ctx context.Context, t table.Tenant, shard int) (Book, error) {
 	if err != nil {
 		return Book{}, err
 	}
-	return FromItem(it)
+	return Kind.FromItem(it)
 }
 
 // also is audit.Change.Also of every change of a book.

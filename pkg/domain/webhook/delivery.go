@@ -101,7 +101,7 @@ func FindDelivery(ctx context.Context, t table.Tenant, endpoint string, shards i
 	return out, nil
 }
 
-var _ = table.Kind{Type: "delivery", Personal: "nothing"}
+var _ = table.Kind[any]{Type: "delivery", Personal: "nothing"}
 
 // Item returns the stored form. A delivery is kept as long as its event. It stays at the
 // key at which an older version wrote it.
@@ -154,6 +154,7 @@ type Request struct {
 	Event  string       `json:"event,omitempty"`  // the event to send again, "" for a range
 	After  []int64      `json:"after,omitempty"`  // of a range: positions of the feed
 	Before []int64      `json:"before,omitempty"` // of a range, inclusive
+	Waited bool         `json:"waited,omitempty"` // of a range: an event that was tried is not sent again
 	Person string       `json:"person,omitempty"` // whose agent's subscription it is, "" for an endpoint of the tenant
 }
 
@@ -162,7 +163,7 @@ func RequestKey(t table.Tenant, endpoint, id string) table.Key {
 	return t.Key("WEBHOOK", endpoint, "REQUEST#"+id)
 }
 
-var _ = table.Kind{Type: "redelivery", Personal: "nothing", Once: "written once, kept for a day"}
+var _ = table.Kind[any]{Type: "redelivery", Personal: "nothing", Once: "written once, kept for a day"}
 
 // Item returns the stored form of a request.
 func (r Request) Item(t table.Tenant, endpoint, id string, now time.Time) table.Item {

@@ -35,7 +35,7 @@ func Rows() []api.Row {
 		api.Patch(one, "svc_update_webhook", write, patch, book, tag, extension,
 			api.Confirm("The company's events go to other addresses, or no longer."),
 			api.Summary("Change a webhook endpoint"), api.Text("Only the given members change. A new `url` and `enabled: true` "+
-				"send a new challenge.")),
+				"send a new challenge. Until a new `url` echoes it, events wait, at most as long as a delivery is tried.")),
 		api.Delete(one, "svc_delete_webhook", write, remove, book, tag, extension,
 			api.Confirm("No more events are sent to this address."),
 			api.Summary("Remove a webhook endpoint"), api.Text("The response is the endpoint as it was. Nothing is sent to it "+
@@ -65,11 +65,7 @@ type IDInput struct {
 
 // open reads the tenant's endpoints and finds one of them. Errors: 404.
 func open(ctx context.Context, c *api.Caller, id string) (Record, error) {
-	it, err := c.Item(ctx, Key(c.Tenant))
-	if err != nil {
-		return Record{}, err
-	}
-	b, err := FromItem(it)
+	b, err := Kind.Get(ctx, c.Item, Key(c.Tenant))
 	if err != nil {
 		return Record{}, err
 	}
@@ -81,11 +77,7 @@ func open(ctx context.Context, c *api.Caller, id string) (Record, error) {
 }
 
 func list(ctx context.Context, c *api.Caller, _ *struct{}) (*api.Items[Endpoint], error) {
-	it, err := c.Item(ctx, Key(c.Tenant))
-	if err != nil {
-		return nil, err
-	}
-	b, err := FromItem(it)
+	b, err := Kind.Get(ctx, c.Item, Key(c.Tenant))
 	out := &api.Items[Endpoint]{Items: make([]Endpoint, 0, len(b.Endpoints))}
 	for _, r := range b.Endpoints {
 		out.Items = append(out.Items, r.Endpoint)
@@ -117,25 +109,29 @@ type CreateInput struct {
 // WithSecret is an endpoint with its new secret.
 type WithSecret struct {
 	Endpoint
-	Secret string `json:"secret,omitempty" example:"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=" doc:"The secret that signs: whsec_ and 32 bytes in base64. It is shown once: a repeated request with the same Idempotency-Key does not show it. It is never shown to an agent."`
+	Secret string `json:"secret,omitempty" example:"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=" doc:"The secret that signs: whsec_ and 32 bytes in base64. It is shown once, and again to the same client by a repeated request with the same Idempotency-Key. It is never shown to an agent."`
 }
 
-// withSecret returns the endpoint with its secret. An agent does not get the secret,
-// because whatever it reads may end up elsewhere.
-func withSecret(c *api.Caller, e Endpoint, secret []byte) *WithSecret {
-	if c.Agent() {
-		return &WithSecret{Endpoint: e}
+// newSecretOf returns a new secret of the endpoint, sealed, and as the response shows
+// it: "" to an agent.
+func newSecretOf(ctx context.Context, c *api.Caller, id string) (shown string, sealed []byte, err error) {
+	secret, sealed, err := NewSecret(ctx, c.Seal, c.Tenant, id)
+	if err != nil {
+		return "", nil, err
 	}
-	return &WithSecret{e, SecretText(secret)}
+	shown = SecretText(secret)
+	if may, err := c.Reveal(ctx, shown); err != nil || !may {
+		return "", sealed, err
+	}
+	return shown, sealed, nil
 }
 
-// create adds an endpoint. What is stored for the Idempotency-Key lacks the secret.
 func create(ctx context.Context, c *api.Caller, in *CreateInput) (*WithSecret, error) {
 	one, err := New(in.Body.URL, in.Body.Description, in.Body.Types, c.Actor.Subject, c.Now, c.Local())
 	if err != nil {
 		return nil, api.InBody(err)
 	}
-	secret, sealed, err := NewSecret(ctx, c.Seal, c.Tenant, one.ID)
+	secret, sealed, err := newSecretOf(ctx, c, one.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +141,7 @@ func create(ctx context.Context, c *api.Caller, in *CreateInput) (*WithSecret, e
 	if err != nil {
 		return nil, err
 	}
-	return withSecret(c, one.Endpoint, secret), nil
+	return &WithSecret{one.Endpoint, secret}, nil
 }
 
 // PatchInput names an endpoint and has what changes.
@@ -160,8 +156,12 @@ type PatchInput struct {
 }
 
 func patch(ctx context.Context, c *api.Caller, in *PatchInput) (*Endpoint, error) {
+	shards, err := c.ReadShards(ctx)
+	if err != nil {
+		return nil, err
+	}
 	return edit(ctx, c, "update", in.ID, func(_ *Book, r *Record) error {
-		b := in.Body
+		b, was := in.Body, r.Endpoint
 		if b.Description != nil {
 			r.Description = *b.Description
 		}
@@ -169,15 +169,16 @@ func patch(ctx context.Context, c *api.Caller, in *PatchInput) (*Endpoint, error
 			r.Types = append([]string{}, *b.Types...)
 		}
 		if b.URL != nil && *b.URL != r.URL {
-			r.URL = *b.URL
-			r.challenge()
+			if err := r.move(ctx, c.Tenant, shards, *b.URL, c.Now); err != nil {
+				return err
+			}
 		} else if b.Enabled != nil && *b.Enabled {
 			r.Enable()
 		}
 		if b.Enabled != nil && !*b.Enabled && r.Status != Disabled {
 			r.Disable(ByOperator, c.Now)
 		}
-		return r.check(c.Local())
+		return r.check(was, c.Local())
 	})
 }
 
@@ -201,7 +202,7 @@ func rotate(ctx context.Context, c *api.Caller, in *RotateInput) (*WithSecret, e
 	if in.Body != nil && in.Body.OverlapHours != nil {
 		hours = *in.Body.OverlapHours
 	}
-	secret, sealed, err := NewSecret(ctx, c.Seal, c.Tenant, in.ID)
+	secret, sealed, err := newSecretOf(ctx, c, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +213,7 @@ func rotate(ctx context.Context, c *api.Caller, in *RotateInput) (*WithSecret, e
 	if err != nil {
 		return nil, err
 	}
-	return withSecret(c, *out, secret), nil
+	return &WithSecret{*out, secret}, nil
 }
 
 // Asked is the response to a request to the sender.
@@ -221,8 +222,8 @@ type Asked struct {
 	Event  string `json:"eventId,omitempty" doc:"Of a test or of one event: the event, under which the delivery is listed."`
 }
 
-// ask stores a request to the sender.
-func ask(ctx context.Context, c *api.Caller, r Record, what string, q Request, eventID string) (*Asked, error) {
+// askSender stores a request to the sender.
+func askSender(ctx context.Context, c *api.Caller, r Record, what string, q Request, eventID string) (*Asked, error) {
 	return api.Make(ctx, c, &Asked{"accepted", eventID}, func(tx *table.Tx) error {
 		return r.Ask(tx, c.Tenant, c.By(), what, q)
 	})
@@ -253,7 +254,7 @@ func test(ctx context.Context, c *api.Caller, in *TestInput) (*Asked, error) {
 		return nil, err
 	}
 	e := event.Sample(kind, !tenant.IsSandbox(state.Flags), c.Now)
-	return ask(ctx, c, r, "test", Request{Test: &e}, e.ID)
+	return askSender(ctx, c, r, "test", Request{Test: &e}, e.ID)
 }
 
 // DeliveriesInput is the query of the list of deliveries.
@@ -315,7 +316,7 @@ func replay(ctx context.Context, c *api.Caller, in *ReplayInput) (*Asked, error)
 		if !ids.Valid(ids.Event, b.Event) || !it.Live(c.Now) {
 			return nil, fault.NotFound()
 		}
-		return ask(ctx, c, r, "replay", Request{Event: b.Event}, b.Event)
+		return askSender(ctx, c, r, "replay", Request{Event: b.Event}, b.Event)
 	}
 	var wrong fault.Faults
 	parse := func(field, text string, otherwise time.Time) time.Time {
@@ -338,5 +339,5 @@ func replay(ctx context.Context, c *api.Caller, in *ReplayInput) (*Asked, error)
 	if err != nil {
 		return nil, err
 	}
-	return ask(ctx, c, r, "replay", q, "")
+	return askSender(ctx, c, r, "replay", q, "")
 }

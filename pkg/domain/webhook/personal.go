@@ -29,7 +29,7 @@ func (s *Subscription) Person() string {
 
 // wants reports whether an event is one of those that the subscription is for.
 func (s *Subscription) wants(e event.Event) bool {
-	return s == nil || (s.Resource == "" || s.Resource == e.Resource) && (s.Person() == "" || e.Concerns(s.Person()))
+	return s == nil || (s.Resource == "" || e.Of(s.Resource)) && (s.Person() == "" || e.Concerns(s.Person()))
 }
 
 // needs returns the rights that a subscription of the audience needs.
@@ -110,7 +110,7 @@ func announce(ctx context.Context, tx *table.Tx, t table.Tenant, own Book, now t
 	if err != nil {
 		return err
 	}
-	book, err := FromItem(it)
+	book, err := Kind.FromItem(it)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func announce(ctx context.Context, tx *table.Tx, t table.Tenant, own Book, now t
 	}
 	next.list(listed)
 	book.Personal = &next
-	audit.Put(tx, it, book.Item(t))
+	audit.Put(tx, it, Kind.Item(t, "", book))
 	book.PutCopies(tx, t)
 	return nil
 }

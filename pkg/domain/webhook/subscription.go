@@ -57,9 +57,9 @@ func (s *Subscription) Stands(items []table.Item, now time.Time) error {
 	return s.Outlasts(needs(s.Audience), items, now)
 }
 
-// Missed returns the request to send what came into the feed between the start of a
+// missed returns the request to send what came into the feed between the start of a
 // subscription and the time at which its address was verified; nil if there is none.
-func (r *Record) Missed() *Request {
+func (r *Record) missed() *Request {
 	if r.Subscription == nil || slices.Equal(r.Subscription.From, r.After) {
 		return nil
 	}
@@ -171,9 +171,10 @@ func (in *SubscribeInput) feed() (*event.Input, error) {
 const everyEvent = "all"
 
 // start returns the positions at which the subscription begins. truncated reports
-// whether it lacks events after the cursor. A person's subscription begins now: to find
-// earlier events of one person, the whole tenant's would have to be read. An agent polls
-// for them.
+// whether it lacks events after the cursor. A position beyond the newest event, of a feed
+// that was restored to an earlier time, counts as one whose events are gone. A person's
+// subscription begins now: to find earlier events of one person, the whole tenant's would
+// have to be read. An agent polls for them.
 func (in *SubscribeInput) start(ctx context.Context, c *api.Caller, f *event.Input) (from []int64, truncated bool,
 	err error) {
 	shards, err := c.ReadShards(ctx)
@@ -184,10 +185,14 @@ func (in *SubscribeInput) start(ctx context.Context, c *api.Caller, f *event.Inp
 	if from, err = f.Start(ctx, c, person, shards); err != nil || f.After == "latest" {
 		return from, false, err
 	}
+	newest, err := event.Newest(ctx, c.Tenant)
+	if err != nil {
+		return nil, false, err
+	}
 	var floor []int64
 	switch age := in.Body.MaxAge; {
 	case person != "":
-		floor, err = event.Latest(ctx, c.Tenant, shards)
+		floor = newest
 	case age != nil && *age < event.Kept.Milliseconds():
 		floor, err = event.At(ctx, c.Tenant, shards, c.Now.Add(-time.Duration(*age)*time.Millisecond))
 	default:
@@ -197,7 +202,7 @@ func (in *SubscribeInput) start(ctx context.Context, c *api.Caller, f *event.Inp
 		if shard == len(from) {
 			from = append(from, 0)
 		}
-		if from[shard] < first {
+		if from[shard] < first || shard < len(newest) && from[shard] > newest[shard] {
 			from[shard], truncated = first, true
 		}
 	}
@@ -231,10 +236,12 @@ func (in *SubscribeInput) set(ctx context.Context, c *api.Caller, r *Record, by 
 	return nil
 }
 
-func (in *SubscribeInput) answer(c *api.Caller, f *event.Input, r Record, truncated bool) *Subscribed {
+func (in *SubscribeInput) answer(ctx context.Context, c *api.Caller, f *event.Input, r Record,
+	truncated bool) (*Subscribed, error) {
 	s := r.Subscription
-	return &Subscribed{ID: r.ID, RefreshBefore: s.RefreshBefore, Cursor: f.CursorOf(c, s.Person(), s.From),
-		Truncated: truncated, Status: r.Status, Reason: r.Reason, FailingSince: r.FailingSince}
+	cursor, err := f.CursorOf(ctx, c, s.Person(), s.From)
+	return &Subscribed{ID: r.ID, RefreshBefore: s.RefreshBefore, Cursor: cursor, Truncated: truncated, Status: r.Status,
+		Reason: r.Reason, FailingSince: r.FailingSince}, err
 }
 
 // subscribe adds a subscription.
@@ -260,7 +267,10 @@ func subscribe(ctx context.Context, c *api.Caller, in *SubscribeInput) (*Subscri
 	if err := in.set(ctx, c, &one, by); err != nil {
 		return nil, api.InBody(err)
 	}
-	out := in.answer(c, f, one, truncated)
+	out, err := in.answer(ctx, c, f, one, truncated)
+	if err != nil {
+		return nil, err
+	}
 	_, err = api.Edit(ctx, c, own(c, Adding(c.Tenant, c.By(), one), one.ID), func(Book) Subscribed { return *out })
 	return out, err
 }
@@ -274,8 +284,7 @@ func renew(ctx context.Context, c *api.Caller, in *SubscribeInput) (*Subscribed,
 	}
 	id, out := in.Body.id(c), &Subscribed{}
 	change := audit.Change[Book]{Tenant: c.Tenant, By: c.By(), What: "webhook.renew", Subject: id,
-		Key: Key(c.Tenant), FromItem: FromItem, Also: also(c.Tenant), Shown: shownOf(id),
-		Item: func(_ table.Item, b Book) table.Item { return b.Item(c.Tenant) },
+		Key: Key(c.Tenant), Kind: &Kind, Also: also(c.Tenant), Shown: shownOf(id),
 		Edit: func(b *Book) error {
 			r := b.Find(id)
 			if r == nil || !r.Subscription.begunBy(by, c.Now) {
@@ -291,8 +300,8 @@ func renew(ctx context.Context, c *api.Caller, in *SubscribeInput) (*Subscribed,
 			if err := in.set(ctx, c, r, by); err != nil {
 				return err
 			}
-			out = in.answer(c, f, *r, truncated)
-			return nil
+			out, err = in.answer(ctx, c, f, *r, truncated)
+			return err
 		}}
 	_, err = api.Edit(ctx, c, own(c, change, id), func(Book) Subscribed { return *out })
 	return out, err

@@ -2,11 +2,12 @@ package webhook
 
 import (
 	"cmp"
-	"net/netip"
+	"context"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"svc/pkg/base/fault"
 	"svc/pkg/base/outbound"
@@ -58,6 +59,7 @@ type Record struct {
 	RecoveredAt   string `json:"recoveredAt,omitempty"` // when FailingSince last ended
 	Start
 
+	Held         *Held         `json:"held,omitempty"`         // nil unless its address changed and is not confirmed
 	Subscription *Subscription `json:"subscription,omitempty"` // nil unless it is an agent's
 
 	from table.Key // of the Book in which it was found
@@ -67,6 +69,13 @@ type Record struct {
 type Start struct {
 	After    []int64 `json:"after"`              // positions of the feed when it was last enabled
 	Enabling int64   `json:"enabling,omitempty"` // version of the Book that last enabled it
+}
+
+// Held says which events wait for the address of an endpoint that was enabled, until the
+// new address echoes its challenge.
+type Held struct {
+	Since string  `json:"since"` // when the address changed
+	After []int64 `json:"after"` // positions of the feed up to which events were passed on
 }
 
 // Book is all endpoints of a tenant, oldest first; or the subscriptions of a rider's or
@@ -126,31 +135,27 @@ func PersonOf(t table.Tenant, key table.Key) string {
 	return person
 }
 
-// FromItem decodes a book. An absent item has no endpoints.
-func FromItem(it table.Item) (b Book, err error) {
-	if it.Found() {
-		b, err = table.DecodeDoc[Book](it)
-	}
-	b.Version, b.key, b.expires, b.preserve = it.Version, it.Key, it.Expires, it.Unknown()
-	return b, err
-}
-
-var _ = table.Kind{Type: "webhooks", Personal: "e-mail address, applications, sign-ups not finished",
-	Erasure: "deletes"}
-
-// Item returns the stored form. A person's book expires with its last subscription.
-func (b Book) Item(t table.Tenant) table.Item {
-	it := table.Item{Key: cmp.Or(b.key, Key(t)), Type: "webhooks", Version: 1, Doc: b}
-	if it.Key != Key(t) {
-		it.Expires = b.expires
-		for _, r := range b.Endpoints {
-			if until, err := timestamp.Parse(r.Subscription.RefreshBefore); err == nil && until.After(it.Expires) {
-				it.Expires = until
+// Kind stores books. An absent item has no endpoints. A person's book expires with its last
+// subscription.
+var Kind = table.Kind[Book]{Type: "webhooks", Personal: "e-mail address, applications, sign-ups not finished",
+	Erasure: "deletes",
+	Row: func(t table.Tenant, _ string, b Book) table.Item {
+		it := table.Item{Key: cmp.Or(b.key, Key(t)), Version: 1}
+		if it.Key != Key(t) {
+			it.Expires = b.expires
+			for _, r := range b.Endpoints {
+				if until, err := timestamp.Parse(r.Subscription.RefreshBefore); err == nil && until.After(it.Expires) {
+					it.Expires = until
+				}
 			}
 		}
-	}
-	return it
-}
+		return it
+	},
+	Read: func(it table.Item) (Book, error) {
+		b, err := table.DecodeOr(it, Book{})
+		b.Version, b.key, b.expires, b.preserve = it.Version, it.Key, it.Expires, it.Unknown()
+		return b, err
+	}}
 
 // Live reports whether riders or drivers may have subscriptions.
 func (p *Personal) Live(now time.Time) bool {
@@ -198,10 +203,25 @@ func (s Start) At(shard int) int64 {
 }
 
 // Verified enables an endpoint of the book, because it has echoed its challenge. The
-// endpoint gets the events after the positions.
-func (b Book) Verified(r *Record, after []int64, now time.Time) {
-	r.Status, r.Reason, r.VerifiedAt = Enabled, nil, timestamp.Ptr(now)
+// endpoint gets the events after the positions. It returns the request to send what came
+// into the feed earlier and waited, but nothing up to the positions of gone; nil if there
+// is none.
+func (b Book) Verified(r *Record, after, gone []int64, now time.Time) *Request {
+	held := r.Held
+	r.Status, r.Reason, r.VerifiedAt, r.Held = Enabled, nil, timestamp.Ptr(now), nil
 	r.After, r.Enabling = after, b.Version+1
+	if held == nil {
+		return r.missed()
+	}
+	for shard, position := range gone {
+		if shard < len(held.After) {
+			held.After[shard] = max(held.After[shard], position)
+		}
+	}
+	if slices.Equal(held.After, after) {
+		return nil
+	}
+	return &Request{After: held.After, Before: after, Waited: true}
 }
 
 // challenge makes the endpoint pending until it echoes a new challenge.
@@ -209,6 +229,36 @@ func (r *Record) challenge() {
 	reason := Unverified
 	r.Status, r.Reason, r.DisabledAt, r.FailingSince = Pending, &reason, "", nil
 	r.Challenges++
+}
+
+// move gives the endpoint another address, which must echo a challenge. What an enabled
+// endpoint has not got yet waits for that.
+func (r *Record) move(ctx context.Context, t table.Tenant, shards int, url string, now time.Time) error {
+	if r.Status == Enabled {
+		passed, err := event.Passed(ctx, t, shards)
+		if err != nil {
+			return err
+		}
+		r.Held = &Held{Since: timestamp.Format(now)}
+		for shard, sent := range passed {
+			r.Held.After = append(r.Held.After, r.Since(shard, sent))
+		}
+	}
+	r.URL = url
+	r.challenge()
+	return nil
+}
+
+// Waits returns for how long deliveries have waited for the endpoint's new address. It
+// returns false if they do not wait: it has been confirmed, or they would have failed
+// within most by now.
+func (r *Record) Waits(now time.Time, most time.Duration) (time.Duration, bool) {
+	if r.Status != Pending || r.Held == nil {
+		return 0, false
+	}
+	since, err := timestamp.Parse(r.Held.Since)
+	waited := now.Sub(since)
+	return waited, err == nil && waited < most
 }
 
 // Enable asks for a new challenge, unless the endpoint has echoed one.
@@ -220,17 +270,20 @@ func (r *Record) Enable() {
 
 // Disable ends all deliveries to the endpoint.
 func (r *Record) Disable(reason string, now time.Time) {
-	r.Status, r.Reason, r.DisabledAt = Disabled, &reason, timestamp.Format(now)
+	r.Status, r.Reason, r.DisabledAt, r.Held = Disabled, &reason, timestamp.Format(now), nil
 }
 
-// check validates what an operator set. local is true in svc dev, where plain http
-// to 127.0.0.1 is an address too.
-func (r *Record) check(local bool) error {
+// check validates what an operator set. was is the endpoint before: what stays as it is
+// may break a rule that is newer. local is true in svc dev, where plain http to the machine
+// itself is an address too.
+func (r *Record) check(was Endpoint, local bool) error {
 	var wrong fault.Faults
 	message := CheckURL(r.URL, local)
-	wrong.Unless(message == "", "url", "%s", message)
+	wrong.Unless(message == "" || r.URL == was.URL && was.ID != "", "url", "%s", message)
 	wrong.Unless(r.Description == "" || plaintext.IsLine(r.Description, 200), "description", "expected %s",
 		plaintext.Rule(200))
+	wrong.Unless(plaintext.Strip(r.Description) == r.Description || r.Description == was.Description, "description",
+		"must not contain invisible characters, or ones that change the direction of the text")
 	slices.Sort(r.Types)
 	r.Types = slices.Compact(r.Types)
 	for _, kind := range r.Types {
@@ -247,26 +300,14 @@ func CheckURL(text string, local bool) string {
 	switch {
 	case err != nil || u.Host == "" || u.Opaque != "" || len(text) > 500:
 		return "expected an https URL of at most 500 characters"
+	case strings.ContainsFunc(text, unicode.IsSpace) || plaintext.HasInvisible(text):
+		return "expected a URL without blanks and invisible characters"
 	case u.User != nil || u.Fragment != "":
 		return "expected a URL without user name, password or fragment"
-	case local && u.Scheme == "http" && u.Hostname() == "127.0.0.1":
-		return ""
+	case local && u.Scheme == "http" && outbound.IsLoopback(u.Hostname()):
+		return outbound.CheckPort(u)
 	case u.Scheme != "https" || u.Port() != "" && u.Port() != "443":
 		return "expected an https URL on port 443"
-	case internal(strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))):
-		return "expected a public host"
 	}
-	return ""
-}
-
-// internal reports whether a host can only be an internal one. That includes any
-// way to write an address that is not the usual one, such as 0x7f.1 or 2130706433.
-func internal(host string) bool {
-	if at, err := netip.ParseAddr(host); err == nil {
-		return !outbound.IsPublic(at)
-	}
-	last := host[strings.LastIndexByte(host, '.')+1:]
-	numeric := last != "" && strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x")
-	return numeric || !strings.Contains(host, ".") || slices.Contains([]string{"localhost", "local", "internal", "home",
-		"arpa", "lan", "test", "invalid", "onion"}, last)
+	return outbound.CheckHost(u)
 }

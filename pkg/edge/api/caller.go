@@ -9,8 +9,10 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/access/signing"
+	"svc/pkg/access/throttle"
 	"svc/pkg/base/codec"
 	"svc/pkg/base/fault"
+	"svc/pkg/base/panics"
 	"svc/pkg/base/phone"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
@@ -53,11 +55,27 @@ func (c *Caller) Seal(ctx context.Context, name string, secret []byte) ([]byte, 
 	return sealed, nil
 }
 
+// Reveal reports whether the response may show the secret. An agent never sees one,
+// because whatever it reads may end up elsewhere. The secret must be the last member of
+// the response, "secret", and the answer given to Commit must lack it: beside the record
+// of an Idempotency-Key it is sealed.
+func (c *Caller) Reveal(ctx context.Context, secret string) (shown bool, err error) {
+	if c.Agent() || c.x.agent {
+		return false, nil
+	}
+	if c.x.key != "" {
+		c.x.sealed, err = c.x.sealSecret(ctx, secret)
+	}
+	return err == nil, err
+}
+
 // Agent reports whether an agent calls, by a tool.
 func (c *Caller) Agent() bool { return c.x.entry.Resource.MCP() }
 
 // Local reports whether the service runs on a laptop, without TLS.
-func (c *Caller) Local() bool { return strings.HasPrefix(c.x.server.BaseURL, "http://127.0.0.1:") }
+func (c *Caller) Local() bool {
+	return c.x.server.Local || strings.HasPrefix(c.x.server.BaseURL, "http://127.0.0.1:")
+}
 
 // BaseURL returns the service's address.
 func (c *Caller) BaseURL() string { return c.x.server.BaseURL }
@@ -74,7 +92,15 @@ func (c *Caller) Phone(typed, country string) *phone.Number {
 // Mails reports whether the service can mail.
 func (c *Caller) Mails() bool { return c.x.server.Mail != nil }
 
-// Mail sends a message after a change has been committed. A failure is logged
+// CountMail adds a mail of the kind to the transaction of the change that causes it. The
+// transaction fails with a 429 once the tenant has had its mails of an hour. If it has had
+// them before, that is the error.
+func (c *Caller) CountMail(ctx context.Context, tx *table.Tx, kind string) error {
+	limits := throttle.New(c.x.server.DB, func() time.Time { return c.Now }, nil, c.x.server.Logger)
+	return limits.Add(ctx, tx, throttle.Mail(c.x.server.MailLimits, kind, c.Tenant.ID()))
+}
+
+// Mail sends a message that was counted after a change has been committed. A failure is logged
 // without the address, because the change stays.
 func (c *Caller) Mail(ctx context.Context, to, subject, text string) {
 	if err := c.x.server.Mail(ctx, to, subject, text); err != nil {
@@ -269,11 +295,7 @@ func (x *exchange) startEarly(ctx context.Context) (end func()) {
 	peek := x.peek() // the request goes on, and shortens its body
 	go func() {
 		defer close(e.done)
-		defer func() {
-			if p := recover(); p != nil {
-				e.err = fmt.Errorf("panic in the early read of %s: %v", x.row.ID, p)
-			}
-		}()
+		defer panics.Catch(&e.err)
 		e.value, e.err = x.row.early(ctx, x.caller.Tenant, peek)
 	}()
 	return func() {

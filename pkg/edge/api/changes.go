@@ -77,7 +77,13 @@ func (p Changes[T]) Apply(to *T) error {
 	if err != nil {
 		return err
 	}
-	return codec.Unmarshal(text, to)
+	if err := codec.Unmarshal(text, to); err != nil {
+		if field := codec.Field(err); field != "" { // a number that the schema does not bound and Go does
+			return fault.Field(field, "expected a number that is nearer to 0")
+		}
+		return err
+	}
+	return nil
 }
 
 // reset replaces each null of a patch by the member of the defaults.

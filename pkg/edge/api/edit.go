@@ -14,7 +14,9 @@ func Edit[T, Out any](ctx context.Context, c *Caller, change audit.Change[T], sh
 }
 
 // EditState is Edit for an item that other requests change all the time. state
-// returns what the ETag names in place of the item's version.
+// returns what the ETag names in place of the item's version. For a driver or customer that
+// is what an operator edits: each trip changes the item, so a tag of its version would fail
+// for everybody who needs a minute to fill in a form.
 func EditState[T, Out any](
 	ctx context.Context, c *Caller, change audit.Change[T], show func(T) Out, state func(T) any,
 ) (*Out, error) {
@@ -31,7 +33,7 @@ func EditState[T, Out any](
 		if !c.x.row.matches() {
 			return nil
 		}
-		was, err := change.FromItem(read)
+		was, err := change.Value(read)
 		if err != nil {
 			return err
 		}
@@ -50,6 +52,20 @@ func EditState[T, Out any](
 	}
 	out := show(now)
 	return &out, nil
+}
+
+// Stored returns a value that Caller.Item reads. If the row is Versioned, the response's
+// ETag names the item's version.
+func Stored[T any](ctx context.Context, c *Caller, kind *table.Kind[T], key table.Key) (T, error) {
+	it, err := c.Item(ctx, key)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	if c.x.row.Versioned {
+		c.Tagged(it.Version)
+	}
+	return kind.FromItem(it)
 }
 
 // Make commits a transaction that creates something. add runs in each attempt.

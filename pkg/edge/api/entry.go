@@ -22,6 +22,7 @@ type Entry struct {
 	Confirmed bool           // a person confirmed this call
 	KeyLife   time.Duration  // how long the response for the Idempotency-Key is stored; 0: retention
 	polls     bool           // it asks for the next page of a stream
+	operator  operator       // the platform's operator; the zero value for every request with a token
 }
 
 // errUnconfirmed means that the request is valid and permitted, but a person
@@ -83,7 +84,7 @@ func (s *Server) Admit(w http.ResponseWriter, r *http.Request, e Entry, useful f
 			return err
 		}
 		x.read(ctx)
-		if err := x.judge(ctx); err != nil {
+		if err := x.checkAccess(ctx); err != nil {
 			return err
 		}
 		scopes = x.caller.reading.live.Scopes(x.caller.Actor)

@@ -14,7 +14,8 @@ const ifMatch = "If-Match"
 
 // Versioned marks a row of a resource with an ETag. Its handler must call Tagged
 // or Match. A request that changes the resource takes If-Match (RFC 9110 section
-// 13.1.1); one that creates it does not.
+// 13.1.1); one that creates it does not. The header is optional: without it, two operators
+// who change different members both succeed.
 func Versioned() Option { return func(r *Row) { r.Versioned = true } }
 
 // Tagged sets the response's ETag; the last call counts. It names a state: the

@@ -19,11 +19,15 @@ import (
 	"svc/pkg/access/signing"
 	"svc/pkg/base/codec"
 	"svc/pkg/base/fault"
+	"svc/pkg/base/panics"
 	"svc/pkg/data/table"
 )
 
-// MaxBody is the largest request body, in bytes.
+// MaxBody is the largest request body, in bytes, unless the row has LongBody.
 const MaxBody = 64 << 10
+
+// LongestBody is the largest request body of a row with LongBody, in bytes.
+const LongestBody = 512 << 10
 
 type exchangeKey struct{}
 
@@ -43,6 +47,7 @@ type exchange struct {
 	body   []byte
 	key    string         // Idempotency-Key, "" for none
 	kept   bool           // the record of the key was committed
+	sealed []byte         // secret of the response, sealed for the record of the key; nil for none
 	faults []fault.Detail // of the request, found by this package or by huma
 
 	inspected bool
@@ -98,14 +103,15 @@ func (x *exchange) serve(ctx context.Context) error {
 	if x.row.Method == http.MethodGet {
 		return x.serveRead(ctx)
 	}
-	if err := x.judge(ctx); err != nil {
+	if err := x.checkAccess(ctx); err != nil {
 		return err
 	}
 	switch {
 	case keyFault != nil:
 		return keyFault
 	case tooLarge:
-		return &fault.Error{Kind: fault.KindTooLarge, Message: fmt.Sprintf("The body is larger than %d bytes.", MaxBody)}
+		return &fault.Error{Kind: fault.KindTooLarge, Message: fmt.Sprintf("The body is larger than %d bytes.",
+			x.row.maxBody)}
 	case len(x.body) > 0 && !identity(x.r.Header.Values("Content-Encoding")):
 		x.header.Set("Accept-Encoding", "identity") // RFC 9110 section 15.5.16
 		return &fault.Error{Kind: fault.KindMediaType, Message: "The body must not have a content coding."}
@@ -117,6 +123,10 @@ func (x *exchange) serve(ctx context.Context) error {
 
 // identify runs check 1: the request has a bearer token with a valid signature.
 func (x *exchange) identify(ctx context.Context) error {
+	if x.entry.operator != (operator{}) {
+		x.accept(x.entry.operator.access())
+		return nil
+	}
 	values := x.r.Header.Values("Authorization")
 	if len(values) == 0 {
 		return fault.Unauthorized("The request needs an access token.", false)
@@ -132,20 +142,25 @@ func (x *exchange) identify(ctx context.Context) error {
 	if err != nil { // the keys could not be read, so the token may be valid
 		return fmt.Errorf("verifying a token: %w", err)
 	}
+	x.accept(actor)
+	return nil
+}
+
+// accept makes the actor the caller.
+func (x *exchange) accept(actor signing.Access) {
 	x.caller = &Caller{Actor: actor, Audience: authz.Audience(actor.Audience), Tenant: x.server.DB.Tenant(actor.TenantID),
 		Platform: x.server.posts, Now: x.now, x: x, reading: &reading{done: make(chan struct{})}}
-	return nil
 }
 
 func (x *exchange) readBody() (tooLarge bool, err error) {
 	if x.row.Method == http.MethodGet || x.r.Body == nil {
 		return false, nil
 	}
-	x.body, err = io.ReadAll(io.LimitReader(x.r.Body, MaxBody+1))
+	x.body, err = io.ReadAll(io.LimitReader(x.r.Body, int64(x.row.maxBody)+1))
 	if err != nil {
 		return false, fault.Field("body", "could not be read")
 	}
-	if len(x.body) > MaxBody {
+	if len(x.body) > x.row.maxBody {
 		x.body = nil
 		return true, nil
 	}
@@ -177,7 +192,10 @@ func jsonType(header string) bool {
 // omits items of NeedsRecent that are still in the cache.
 func (x *exchange) read(ctx context.Context) {
 	c := x.caller
-	keys := authz.LiveKeys(c.Tenant, x.server.clients, c.Actor)
+	keys, liveFrom := authz.LiveKeys(c.Tenant, x.server.clients, c.Actor), authz.LiveFrom
+	if x.entry.operator != (operator{}) {
+		keys, liveFrom = authz.PlatformKeys(c.Tenant), authz.PlatformFrom
+	}
 	checks := len(keys)
 	var recent []table.Item
 	if x.row.needs != nil {
@@ -197,16 +215,12 @@ func (x *exchange) read(ctx context.Context) {
 	go func() {
 		r := c.reading
 		defer close(r.done)
-		defer func() {
-			if p := recover(); p != nil {
-				r.err = fmt.Errorf("panic in the checks: %v", p)
-			}
-		}()
+		defer panics.Catch(&r.err)
 		items, err := h.Batch(ctx, keys...)
 		if r.err = err; err != nil {
 			return
 		}
-		r.live, r.needed, r.recent = authz.LiveFrom(items), items[checks:needed], recent
+		r.live, r.needed, r.recent = liveFrom(items), items[checks:needed], recent
 		if x.key != "" {
 			r.record = items[needed]
 			if !r.record.Found() {
@@ -220,9 +234,9 @@ func (x *exchange) peek() Peek {
 	return Peek{x.r, x.caller.Actor, x.body, x.formType(), &x.server.recent}
 }
 
-// judge waits for the batch read, runs all access checks except that of the
+// checkAccess waits for the batch read, runs all access checks except that of the
 // signature, and charges the rate limits.
-func (x *exchange) judge(ctx context.Context) error {
+func (x *exchange) checkAccess(ctx context.Context) error {
 	read, err := x.caller.reading.wait(ctx)
 	if err != nil {
 		return err
@@ -260,7 +274,7 @@ func (x *exchange) serveRead(ctx context.Context) error {
 		defer close(done)
 		handled = x.handle(hctx)
 	}()
-	if err := x.judge(ctx); err != nil {
+	if err := x.checkAccess(ctx); err != nil {
 		cancel(err)
 		<-done // its result is discarded
 		return err
@@ -290,7 +304,7 @@ func (x *exchange) serveWrite(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if done, err := x.replay(read.record); done || err != nil {
+		if done, err := x.replay(ctx, read.record); done || err != nil {
 			return err
 		}
 	}
@@ -307,11 +321,7 @@ func (x *exchange) serveWrite(ctx context.Context) error {
 
 // handle binds and validates the input and runs the handler.
 func (x *exchange) handle(ctx context.Context) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic in %s: %v", x.row.ID, p)
-		}
-	}()
+	defer panics.Catch(&err)
 	x.inspect()
 	r := x.r.WithContext(ctx)
 	r.Body = io.NopCloser(bytes.NewReader(x.body))

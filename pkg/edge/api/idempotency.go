@@ -1,8 +1,10 @@
 package api
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
@@ -76,29 +78,82 @@ func ForgetAnswer(tx *table.Tx, it table.Item) error {
 		"carried out.")
 	body, err := errorBody(f)
 	if err == nil {
-		tx.Update(it.Key, table.Change{Set: map[string]any{"status": f.Status(), "body": string(body)}}).
+		tx.Update(it.Key, table.Change{Set: map[string]any{"status": f.Status(), "body": string(body), "etag": nil,
+			"client": nil, "sealed": nil}}).
 			If("'fingerprint' = ?", it.Text("fingerprint")).Else(table.ErrConflict)
 	}
 	return err
 }
 
-var _ = table.Kind{Type: "idempotency", Personal: "responses to requests with an `Idempotency-Key`",
+var _ = table.Kind[any]{Type: "idempotency", Personal: "responses to requests with an `Idempotency-Key`",
 	Erasure: "deletes; an error replaces those to others", Once: "the answer to one request"}
 
 // keep adds the record of the response to the transaction. An expired record
-// that is not yet deleted counts as absent.
+// that is not yet deleted counts as absent. The builds before and after read the
+// record: its key and the attributes of the first line stay.
 func (x *exchange) keep(tx *table.Tx, status int, body []byte) {
 	life := cmp.Or(x.entry.KeyLife, retention)
 	record := table.Item{Key: x.recordKey(), Type: "idempotency", Layout: fingerprintForm,
 		Expires: x.caller.Now.Add(life),
-		Attrs:   map[string]any{"fingerprint": x.fingerprint(), "status": status, "body": string(body)}}
+		Attrs: map[string]any{"fingerprint": x.fingerprint(), "status": status, "body": string(body),
+			"etag": nil, "client": nil, "sealed": nil}}
+	if x.tag != "" && status < http.StatusMultipleChoices {
+		record.Attrs["etag"] = x.tag
+	}
+	if x.sealed != nil && status < http.StatusMultipleChoices {
+		record.Attrs["client"] = x.caller.Actor.ClientID
+		record.Attrs["sealed"] = base64.StdEncoding.EncodeToString(x.sealed)
+	}
 	tx.Put(record).If("attribute_not_exists(pk) OR 'expiresAt' <= ?", x.caller.Now.Unix()).Else(errKeyUsed)
+}
+
+// sealName names a secret for the key service. It binds the sealed secret to the
+// record, the operation and the client.
+func (x *exchange) sealName() string {
+	key := x.recordKey()
+	return strings.Join([]string{"answer", key.PK, key.SK, x.row.ID, x.caller.Actor.ClientID}, "/")
+}
+
+func (x *exchange) sealSecret(ctx context.Context, secret string) ([]byte, error) {
+	if x.server.Answers == nil {
+		return nil, errors.New("this process cannot seal secrets of responses: it has no key")
+	}
+	sealed, err := x.server.Answers.Seal(ctx, x.sealName(), []byte(secret))
+	if err != nil { // the key service is down or denies access: nothing was changed
+		return nil, fault.Unavailable(err)
+	}
+	return sealed, nil
+}
+
+// withSecret adds the sealed secret to a stored response, for the client that made the
+// request and never for an agent.
+func (x *exchange) withSecret(ctx context.Context, it table.Item) ([]byte, error) {
+	body, sealed := []byte(it.Text("body")), it.Text("sealed")
+	if sealed == "" || it.Text("client") != x.caller.Actor.ClientID || x.agent || x.caller.Agent() {
+		return body, nil
+	}
+	if x.server.Answers == nil {
+		return nil, errors.New("this process cannot open secrets of responses: it has no key")
+	}
+	raw, err := base64.StdEncoding.DecodeString(sealed)
+	if err != nil {
+		return nil, fmt.Errorf("sealed secret of a stored response: %w", err)
+	}
+	secret, err := x.server.Answers.Open(ctx, x.sealName(), raw)
+	if err != nil {
+		return nil, fault.Unavailable(err)
+	}
+	member, err := codec.Marshal(string(secret))
+	if err != nil {
+		return nil, err
+	}
+	return append(append(append(bytes.TrimSuffix(body, []byte("}")), `,"secret":`...), member...), '}'), nil
 }
 
 // replay sends the stored response. It returns false if no response is stored
 // or the stored one has expired, and an error if a different request used the
 // key.
-func (x *exchange) replay(it table.Item) (bool, error) {
+func (x *exchange) replay(ctx context.Context, it table.Item) (bool, error) {
 	if !it.Live(x.caller.Now) {
 		return false, nil
 	}
@@ -107,8 +162,14 @@ func (x *exchange) replay(it table.Item) (bool, error) {
 	} else if !same {
 		return false, &fault.Error{Kind: fault.KindMismatch, Message: "This Idempotency-Key was used for another request."}
 	}
+	body, err := x.withSecret(ctx, it)
+	if err != nil {
+		return false, err
+	}
 	x.header.Set("Idempotent-Replayed", "true")
-	x.send(int(it.Int("status")), []byte(it.Text("body")))
+	x.tag = it.Text("etag")
+	x.sendTag()
+	x.send(int(it.Int("status")), body)
 	return true, nil
 }
 
@@ -160,7 +221,7 @@ func (x *exchange) keepFault(ctx context.Context, f *fault.Error) error {
 	if err != nil {
 		return err
 	}
-	if done, err := x.replay(it); done || err != nil {
+	if done, err := x.replay(ctx, it); done || err != nil {
 		return err
 	}
 	return fault.Unavailable(errKeyUsed)

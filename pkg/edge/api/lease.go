@@ -8,6 +8,7 @@ import (
 
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
+	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 )
 
@@ -33,7 +34,7 @@ type leases struct {
 	Open []lease `json:"open"` // in the order of their begin
 }
 
-var _ = table.Kind{Type: "streams", Personal: "nothing",
+var _ = table.Kind[any]{Type: "streams", Personal: "nothing",
 	Once: "only EventsFunction writes it; TestLeases keeps a newer build's data"}
 
 func leasesKey(t table.Tenant) table.Key { return t.Key("STREAMS", "STREAMS") }
@@ -85,27 +86,20 @@ func (l *leases) change(ctx context.Context, t table.Tenant, now time.Time, edit
 		if err != nil {
 			return err
 		}
-		if *l = (leases{}); it.Found() {
-			if err := it.Decode(l); err != nil {
-				return err
-			}
+		if *l, err = table.DecodeOr(it, leases{}); err != nil {
+			return err
 		}
 		if done = edit(l); !done {
 			return nil
 		}
-		next := table.Item{Key: it.Key, Type: "streams", Version: max(it.Version, 1), Doc: l, Preserve: it.Unknown(),
-			Expires: now.Add(time.Second)}
+		next := table.Item{Key: it.Key, Type: "streams", Version: 1, Doc: l, Expires: now.Add(time.Second)}
 		for _, o := range l.Open {
 			if o.Until.After(next.Expires) {
 				next.Expires = o.Until
 			}
 		}
 		tx := t.Write()
-		if it.Found() {
-			tx.Replace(next).Else(table.ErrConflict)
-		} else {
-			tx.Create(next).Else(table.ErrConflict)
-		}
+		audit.Put(tx, it, next)
 		return tx.Commit(ctx)
 	})
 	return done, err

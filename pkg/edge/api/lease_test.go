@@ -57,11 +57,11 @@ func TestLeaseOf(t *testing.T) {
 	}
 }
 
-// TestStreamGivesWay: a stream whose lease a newer one has ends, and says when to come
-// back.
+// TestStreamGivesWay: a stream whose lease a newer one has ends. When to come back it has
+// said at its beginning.
 func TestStreamGivesWay(t *testing.T) {
 	got := play(t, leaf{after: "c0"}, nil, nil, leaf{after: "c0"}, errTaken)
-	if len(got.polls) != 2 || !strings.HasPrefix(got.text[len(got.text)-1], "retry: ") {
+	if len(got.polls) != 2 || len(got.text) != 1 || !strings.HasPrefix(got.text[0], "retry: ") {
 		t.Errorf("polls at %v, %q", got.polls, got.text)
 	}
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"strconv"
@@ -29,6 +30,18 @@ type Items[T any] struct {
 	Items []T `json:"items" doc:"The items."`
 }
 
+// Cut is a list that ends early only if its items do not fit into a response, or if the
+// caller names a limit.
+type Cut[T any] struct {
+	Items      []T     `json:"items" doc:"The items."`
+	NextCursor *string `json:"next_cursor,omitempty" doc:"Where the list goes on, as the query's cursor. Absent if the response has all that the request asks for."`
+}
+
+// From is the query of a list without pages, of which a response may show a part.
+type From struct {
+	Cursor string `query:"cursor" maxLength:"2000" doc:"next_cursor of a response that did not have room for all items."`
+}
+
 // List describes what a list reads. Its cursors are bound to Name and Filters.
 // ListPage returns a 400 for a cursor of a different list or different filters.
 type List[T any] struct {
@@ -36,7 +49,8 @@ type List[T any] struct {
 	Filters    []string
 	Partitions []string // their items become one list, in the order of their range keys
 	Query      table.Query
-	Map        func(table.Item) (T, error)
+	Kind       *table.Kind[T]              // of the items
+	Map        func(table.Item) (T, error) // in place of Kind, for items that make something else
 }
 
 // ListPage reads one page. A page whose response would be too long for the
@@ -54,9 +68,13 @@ func ListPage[T any](ctx context.Context, c *Caller, p Paging, l List[T]) (*Page
 	if n := Fitting(page.Items); n < len(page.Items) {
 		page = table.Page{Items: page.Items[:n], Last: page.Items[n-1].Position(l.Query.Index), More: true}
 	}
+	value := l.Map
+	if value == nil {
+		value = l.Kind.FromItem
+	}
 	out := &Page[T]{Items: make([]T, 0, len(page.Items))}
 	for _, it := range page.Items {
-		item, err := l.Map(it)
+		item, err := value(it)
 		if err != nil {
 			return nil, err
 		}
@@ -64,6 +82,21 @@ func ListPage[T any](ctx context.Context, c *Caller, p Paging, l List[T]) (*Page
 	}
 	if page.More {
 		out.NextCursor = Cursor(page.Last, l.Name, l.Filters...)
+	}
+	return out, nil
+}
+
+// ListCut reads as many items as the limit says. The response has a cursor only if
+// it has no room for them.
+func ListCut[T any](ctx context.Context, c *Caller, p Paging, l List[T]) (*Cut[T], error) {
+	l.Query.Fill = true
+	page, err := ListPage(ctx, c, p, l)
+	if err != nil {
+		return nil, err
+	}
+	out := &Cut[T]{Items: page.Items}
+	if len(page.Items) < p.Limit {
+		out.NextCursor = page.NextCursor
 	}
 	return out, nil
 }
@@ -93,11 +126,11 @@ func Cursor(position, list string, filters ...string) *string {
 // Position decodes a cursor. It returns "" for an empty cursor, and a 400 for a
 // cursor that was not written for this list and these filters.
 func Position(cursor, list string, filters ...string) (string, error) {
-	return PositionOf("query.cursor", cursor, list, filters...)
+	return positionIn("query.cursor", cursor, list, filters...)
 }
 
-// PositionOf is Position for a cursor in the named field.
-func PositionOf(field, cursor, list string, filters ...string) (string, error) {
+// positionIn is Position for a cursor in the named field.
+func positionIn(field, cursor, list string, filters ...string) (string, error) {
 	if cursor == "" {
 		return "", nil
 	}
@@ -108,10 +141,72 @@ func PositionOf(field, cursor, list string, filters ...string) (string, error) {
 			return position, nil
 		}
 	}
-	return "", fault.Field(field, "not a cursor of this list with these filters")
+	return "", NotACursor(field)
+}
+
+// NotACursor returns the 400 for a cursor of a different list or different filters, or
+// for one that nobody wrote.
+func NotACursor(field string) error {
+	return fault.Field(field, "not a cursor of this list with these filters")
 }
 
 func cursorSeal(position, list string, filters []string) []byte {
-	sum := sha256.Sum256([]byte(strings.Join(append([]string{"1", list, position}, filters...), "\x00")))
+	sum := sha256.Sum256(sealed("1", position, list, filters))
 	return sum[:sealSize]
+}
+
+func sealed(form, position, list string, filters []string) []byte {
+	return []byte(strings.Join(append([]string{form, list, position}, filters...), "\x00"))
+}
+
+// keyed begins a cursor that a key authenticates. No other cursor has a dot.
+const keyed = "2."
+
+const keyedSealSize = 16
+
+// Cursor is the function Cursor. With Config.KeyedCursors a key authenticates the text.
+// An older build does not read it then.
+func (c *Caller) Cursor(ctx context.Context, position, list string, filters ...string) (string, error) {
+	s := c.x.server
+	if !s.KeyedCursors || s.CursorKey == nil {
+		return *Cursor(position, list, filters...), nil
+	}
+	key, err := s.CursorKey(ctx)
+	if err != nil {
+		return "", err
+	}
+	if key == nil {
+		return *Cursor(position, list, filters...), nil
+	}
+	seal := keyedSeal(key, position, list, filters)
+	return keyed + base64.RawURLEncoding.EncodeToString(append(seal, position...)), nil
+}
+
+// Position is the function Position for a cursor in either form, in the named field. A
+// caller can forge the form without a key, so the work that a position asks for must have
+// a bound.
+func (c *Caller) Position(ctx context.Context, field, cursor, list string, filters ...string) (string, error) {
+	text, is := strings.CutPrefix(cursor, keyed)
+	if !is || c.x.server.CursorKey == nil {
+		return positionIn(field, cursor, list, filters...)
+	}
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(raw) <= keyedSealSize || len(raw) >= keyedSealSize+longestPosition {
+		return "", NotACursor(field)
+	}
+	key, err := c.x.server.CursorKey(ctx)
+	if err != nil {
+		return "", err
+	}
+	position := string(raw[keyedSealSize:])
+	if key == nil || !hmac.Equal(raw[:keyedSealSize], keyedSeal(key, position, list, filters)) {
+		return "", NotACursor(field)
+	}
+	return position, nil
+}
+
+func keyedSeal(key []byte, position, list string, filters []string) []byte {
+	h := hmac.New(sha256.New, key)
+	_, _ = h.Write(sealed("2", position, list, filters)) // never fails (hash.Hash)
+	return h.Sum(nil)[:keyedSealSize]
 }

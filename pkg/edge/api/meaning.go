@@ -11,11 +11,11 @@ import (
 // line breaks.
 const oneLine = 300
 
-// text rejects control characters and blank texts. A text of several lines may
-// have line breaks and tabs, and may be blank unless it has a minLength. text
+// checkText rejects control characters and blank texts. A text of several lines may
+// have line breaks and tabs, and may be blank unless it has a minLength. checkText
 // skips an empty text, which huma checks, and a text without a maxLength, such
 // as a value of an enumeration, which huma checks too.
-func (w *walker) text(schema *huma.Schema, text []byte) {
+func (w *walker) checkText(schema *huma.Schema, text []byte) {
 	if schema == nil || schema.MaxLength == nil || len(text) == 0 {
 		return
 	}

@@ -69,7 +69,7 @@ func (s *Server) OpenAPI() *huma.OpenAPI {
 // describe returns the row's operation for huma, with its error responses.
 func (r Row) describe() huma.Operation {
 	op := huma.Operation{Method: r.Method, Path: r.Path, OperationID: r.ID, Summary: r.Summary, Description: r.Text,
-		DefaultStatus: r.Status, MaxBodyBytes: MaxBody + 1, Responses: map[string]*huma.Response{}}
+		DefaultStatus: r.Status, MaxBodyBytes: int64(r.maxBody) + 1, Responses: map[string]*huma.Response{}}
 	if r.Tag != "" {
 		op.Tags = []string{r.Tag}
 	}
@@ -132,6 +132,9 @@ func (r Row) statuses() []int {
 	out := []int{400, 401, 403, 404, 429, 431, 500, 503}
 	if r.Method != http.MethodGet || r.Conflicts {
 		out = append(out, 409)
+	}
+	if r.Expires {
+		out = append(out, 410)
 	}
 	if r.Method != http.MethodGet {
 		out = append(out, 413, 415)

@@ -38,6 +38,7 @@ type Row struct {
 
 	Versioned bool // the resource has an ETag
 	Conflicts bool // a GET may get a 409
+	Expires   bool // a cursor may get a 410
 
 	Webhooks []Webhook // what is sent to endpoints of the tenants
 
@@ -49,6 +50,7 @@ type Row struct {
 
 	needs    func(table.Tenant, Peek) []table.Key
 	streams  bool // the answer is Streamed
+	maxBody  int  // in bytes
 	recent   bool // the items of needs may be as old as recentTTL
 	early    func(context.Context, table.Tenant, Peek) (any, error)
 	register func(huma.API, huma.Operation)
@@ -89,6 +91,10 @@ func Confirm(text string) Option { return func(r *Row) { r.Confirm = text } }
 // Conflicts says that a GET may get a 409, because the resource does not exist in
 // the present state of another one.
 func Conflicts() Option { return func(r *Row) { r.Conflicts = true } }
+
+// Expires says that a request may get a 410, because what its cursor names has been
+// deleted.
+func Expires() Option { return func(r *Row) { r.Expires = true } }
 
 // NoTool leaves the row out of the tools of an audience to which it is of no use.
 func NoTool(a authz.Audience) Option { return func(r *Row) { r.NoTool = a } }
@@ -149,29 +155,16 @@ func Sends(webhooks ...Webhook) Option { return func(r *Row) { r.Webhooks = webh
 
 // Early reads what the handler of a change needs while the checks are under way.
 // The handler gets the result from EarlyOf. read must not change anything, and
-// its result is discarded if a check fails. Use it for what no key names, because
-// Needs costs no request of its own.
-func Early[T any](read func(context.Context, table.Tenant) (T, error)) Option {
-	return EarlyBy(func(ctx context.Context, t table.Tenant, _ Peek) (T, error) { return read(ctx, t) })
-}
-
-// EarlyOwn is Early for items of the caller. read gets the caller's id as actor.
-func EarlyOwn[T any](read func(ctx context.Context, t table.Tenant, actor string) (T, error)) Option {
-	return EarlyBy(func(ctx context.Context, t table.Tenant, p Peek) (T, error) { return read(ctx, t, p.actor.Subject) })
-}
-
-// EarlyOne is Early for items of the resource that the path names. read gets the id,
-// which may have any form.
-func EarlyOne[T any](read func(ctx context.Context, t table.Tenant, id string) (T, error)) Option {
-	return EarlyBy(func(ctx context.Context, t table.Tenant, p Peek) (T, error) { return read(ctx, t, p.Path("id")) })
-}
-
-// EarlyBy is Early for what the request itself names, before its validation.
-func EarlyBy[T any](read func(ctx context.Context, t table.Tenant, p Peek) (T, error)) Option {
+// its result is discarded if a check fails. What the request names is not validated
+// yet. Use it for what no key names, because Needs costs no request of its own.
+func Early[T any](read func(ctx context.Context, t table.Tenant, p Peek) (T, error)) Option {
 	return func(r *Row) {
 		r.early = func(ctx context.Context, t table.Tenant, p Peek) (any, error) { return read(ctx, t, p) }
 	}
 }
+
+// LongBody lets the request have a body of LongestBody.
+func LongBody() Option { return func(r *Row) { r.maxBody = LongestBody } }
 
 // Get returns a row that reads. Its handler may start before the checks have
 // passed, so it must not change anything.
@@ -201,7 +194,7 @@ func Delete[In, Out any](path, id string, p authz.Policy, h Handler[In, Out], op
 }
 
 func row[In, Out any](method, path, id string, p authz.Policy, h Handler[In, Out], options []Option) Row {
-	r := Row{Method: method, Path: path, ID: id, Policy: p, Status: http.StatusOK}
+	r := Row{Method: method, Path: path, ID: id, Policy: p, Status: http.StatusOK, maxBody: MaxBody}
 	_, r.streams = any((*Out)(nil)).(Streamed)
 	for _, set := range options {
 		set(&r)

@@ -13,6 +13,7 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/access/signing"
+	"svc/pkg/base/config"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/phone"
 	"svc/pkg/data/table"
@@ -30,22 +31,30 @@ type Config struct {
 	DB       *table.DB
 	Verifier Verifier
 	BaseURL  string                                   // without a trailing slash
+	Local    bool                                     // see Caller.Local
 	Now      func() time.Time                         // nil means time.Now
 	Observe  func(ctx context.Context, o Observation) // logs a request; nil: Logger gets failures only
 	Logger   *slog.Logger                             // nil means slog.Default
 	Rates    Rates                                    // limits per process
 	Sealer   signing.Sealer                           // seals secrets that rows make; nil if none does
+	Answers  signing.Sealer                           // seals secrets beside stored responses; nil if none has one
 	Files    Links                                    // nil: Caller.Link panics
 	Closing  <-chan struct{}                          // closed when streams must end; nil: never
 	Streams  int                                      // of all processes, if each has one; 0: a process has many
 	Begun    func()                                   // called after Caller.Begun; may be nil
+
+	// CursorKey returns the key of Caller.Cursor, nil if there is none yet. KeyedCursors
+	// means that every process that serves reads cursors with a key, so they are written.
+	CursorKey    func(ctx context.Context) ([]byte, error)
+	KeyedCursors bool
 
 	// Phones returns the number that a typed phone stands for in a country, nil if it
 	// is none; nil reads no numbers.
 	Phones func(typed, country string) *phone.Number
 
 	// Mail sends a message, plain text, to one address; nil if the service cannot.
-	Mail func(ctx context.Context, to, subject, text string) error
+	Mail       func(ctx context.Context, to, subject, text string) error
+	MailLimits config.MailLimits
 }
 
 // Links signs addresses of files.

@@ -21,6 +21,7 @@ import (
 // standard, "Server-sent events"). It is one page. The next page is the answer to
 // the same request whose query has the position as after.
 type Streamed interface {
+	Before() string // the position before its first message
 	Messages() []Message
 	Position() (after string, more bool)
 }
@@ -159,9 +160,12 @@ func (f follower) run(ctx context.Context, page Streamed) {
 	defer end.Stop()
 	beat := time.NewTicker(beatEach)
 	defer beat.Stop()
-	after, more := page.Position()
 	out := bytes.NewBuffer(slices.Clone(f.retry))
-	cursor(out, after)
+	cursor(out, page.Before()) // a client that is cut off begins here again
+	after, more := page.Position()
+	if after != page.Before() && len(page.Messages()) == 0 {
+		cursor(out, after)
+	}
 	for {
 		if write(out, page.Messages()) != nil || out.Len() > 0 && f.write(out.Bytes()) != nil {
 			return
@@ -185,12 +189,11 @@ func (f follower) run(ctx context.Context, page Streamed) {
 // fails, it asks again.
 func (f follower) next(ctx context.Context, after string, pause time.Duration, beat, end <-chan time.Time) Streamed {
 	for f.wait(ctx, pause, beat, end) {
-		page, err := f.ask(ctx, after)
+		page, err := f.pollOnce(ctx, after)
 		if err == nil {
 			return page
 		}
 		if errors.Is(err, errTaken) {
-			_ = f.write(f.retry)
 			return nil
 		}
 		refusal := fault.Of(err)
@@ -205,7 +208,8 @@ func (f follower) next(ctx context.Context, after string, pause time.Duration, b
 	return nil
 }
 
-func (f follower) ask(ctx context.Context, after string) (Streamed, error) {
+// pollOnce reads the next page of the stream.
+func (f follower) pollOnce(ctx context.Context, after string) (Streamed, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	return f.poll(ctx, after)
@@ -225,10 +229,8 @@ func (f follower) wait(ctx context.Context, pause time.Duration, beat, end <-cha
 		case <-ctx.Done():
 			return false
 		case <-f.closing:
-			_ = f.write(f.retry)
 			return false
 		case <-end:
-			_ = f.write(f.retry)
 			return false
 		case <-beat:
 			if f.write([]byte(": \n\n")) != nil {
@@ -247,10 +249,12 @@ func (f follower) refuse(why *fault.Error) {
 	}
 }
 
-// retry says when the client should come back. The times of requests differ, so that
-// the clients of a process that ends do not come back together.
+// retry is the line that says when the client should come back. It is part of the
+// first message, because some clients deliver a block without data as an empty message. The
+// times of requests differ, so that the clients of a process that ends do not come back
+// together.
 func retry(request string) []byte {
-	return fmt.Appendf(nil, "retry: %d\n\n", 1000+ids.Pick(request, 4000))
+	return fmt.Appendf(nil, "retry: %d\n", 1000+ids.Pick(request, 4000))
 }
 
 // cursor writes a message that only names the position. It has data, because many

@@ -21,6 +21,8 @@ type leaf struct {
 	more  bool
 }
 
+func (l leaf) Before() string { return "c0" }
+
 func (l leaf) Messages() (out []Message) {
 	for _, id := range l.ids {
 		out = append(out, Message{ID: id, Data: map[string]string{"id": id}})
@@ -84,9 +86,8 @@ func TestStreamLife(t *testing.T) {
 			}
 		}
 	}
-	last := len(got.text) - 1
-	if beats < 55 || got.at[last] != streamLife || !strings.HasPrefix(got.text[last], "retry: ") {
-		t.Errorf("%d heartbeats; after %v the last text is %q", beats, got.at[last], got.text[last])
+	if end := got.polls[len(got.polls)-1]; beats < 55 || end < streamLife-pollEach || end > streamLife {
+		t.Errorf("%d heartbeats; the last poll after %v", beats, end)
 	}
 	if !strings.HasPrefix(got.text[0], "retry: ") ||
 		!strings.HasSuffix(got.text[0], "event: cursor\nid: c0\ndata: {}\n\n") {
@@ -97,6 +98,51 @@ func TestStreamLife(t *testing.T) {
 	}
 }
 
+// TestEveryBlockHasData: many clients deliver a block without data as an empty message.
+// However a stream begins and ends, each block has data, or is a comment.
+func TestEveryBlockHasData(t *testing.T) {
+	closed := make(chan struct{})
+	close(closed)
+	for name, got := range map[string]*tape{
+		"a whole life":        play(t, leaf{after: "c0"}, nil, nil, leaf{after: "c0"}),
+		"events":              play(t, leaf{[]string{"c1"}, "c4", true}, nil, nil, leaf{after: "c9"}, fault.NotFound()),
+		"the process closes":  play(t, leaf{after: "c0"}, nil, closed, leaf{after: "c0"}),
+		"the lease is lost":   play(t, leaf{after: "c0"}, nil, nil, errTaken),
+		"nothing of the page": play(t, leaf{after: "c7", more: true}, nil, nil, fault.NotFound()),
+	} {
+		for block := range strings.SplitSeq(strings.TrimSuffix(got.all(), "\n\n"), "\n\n") {
+			if !strings.Contains("\n"+block, "\ndata: {") && !strings.HasPrefix(block, ":") {
+				t.Errorf("%s: a block without data, %q", name, block)
+			}
+		}
+	}
+}
+
+// TestIdentifiersNameWhatWasDelivered: a client that is cut off after any block, and goes
+// on from the identifier that it saw last, misses nothing.
+func TestIdentifiersNameWhatWasDelivered(t *testing.T) {
+	for _, first := range []leaf{{[]string{"c1", "c2", "c3"}, "c5", true}, {after: "c5", more: true}, {after: "c0"}} {
+		got, last := play(t, first, nil, nil, leaf{[]string{"c6"}, "c6", false}, fault.NotFound()), ""
+		delivered := "c0"
+		for block := range strings.SplitSeq(got.all(), "\n\n") {
+			_, id, named := strings.Cut(block, "id: ")
+			if !named {
+				continue
+			}
+			last, _, _ = strings.Cut(id, "\n")
+			if strings.Contains(block, `{"id":`) {
+				delivered = last
+			}
+			if last > delivered && len(first.ids) > 0 && delivered < "c3" {
+				t.Errorf("%q says %s when the client has %s", block, last, delivered)
+			}
+		}
+		if last != "c6" || !strings.Contains(got.text[0], "event: cursor\nid: c0\ndata: {}\n\n") {
+			t.Errorf("begins with %q, ends at %s", got.text[0], last)
+		}
+	}
+}
+
 // TestStreamPages: each message has the cursor to continue from. While more is
 // there, the next page is read at once. A position without events is told, too.
 func TestStreamPages(t *testing.T) {
@@ -104,7 +150,7 @@ func TestStreamPages(t *testing.T) {
 	got := play(t, leaf{[]string{"c1", "c2"}, "c2", true}, nil, nil, leaf{[]string{"c3"}, "c3", false},
 		leaf{after: "c3"}, leaf{after: "c9"}, refused)
 	_, text, _ := strings.Cut(got.all(), "\n\n")
-	if want := "event: cursor\nid: c2\ndata: {}\n\n" + `id: c1
+	if want := `id: c1
 data: {"id":"c1"}
 
 id: c2
@@ -155,7 +201,7 @@ func TestStreamEnds(t *testing.T) {
 		"the client is gone":  {func(*tape) error { return errors.New("broken pipe") }, nil, 1},
 		"a page only":         {func(*tape) error { return http.ErrNotSupported }, nil, 1},
 		"gone at a heartbeat": {func(o *tape) error { return errAfter(o, 2) }, nil, 2},
-		"the process closes":  {nil, closing, 2},
+		"the process closes":  {nil, closing, 1},
 	} {
 		got := play(t, leaf{after: "c0"}, c.cut, c.closing, leaf{after: "c0"})
 		if len(got.text) != c.writes || len(got.polls) > 8 {

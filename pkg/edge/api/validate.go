@@ -114,9 +114,23 @@ type complaint struct{ status int }
 func (c complaint) Error() string  { return "the request is not valid" }
 func (c complaint) GetStatus() int { return c.status }
 
+// describe formats what a value should have been, without the words of Go's packages.
+func describe(format string, args ...any) string {
+	last := len(args) - 1
+	if last < 0 {
+		return format
+	}
+	if _, raw := args[last].(error); raw {
+		args[last] = ""
+		return strings.TrimSuffix(fmt.Sprintf(format, args...), ": ")
+	}
+	return fmt.Sprintf(format, args...)
+}
+
 func init() { //nolint:gochecknoinits // huma is configured by package variables only
 	huma.ValidateStrictCasing = true
 	huma.DefaultArrayNullable = false
+	huma.ErrorFormatter = describe
 	huma.NewError = func(status int, _ string, _ ...error) huma.StatusError { return complaint{status} }
 	huma.NewErrorWithContext = func(ctx huma.Context, status int, msg string, errs ...error) huma.StatusError {
 		if ctx != nil {

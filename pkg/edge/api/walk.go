@@ -133,7 +133,7 @@ func (w *walker) value(schema *huma.Schema) error {
 	case '"':
 		if schema != nil && schema.MaxLength != nil {
 			w.scratch, err = jsontext.AppendUnquote(w.scratch[:0], value)
-			w.text(schema, w.scratch)
+			w.checkText(schema, w.scratch)
 		}
 	case 'n':
 		if schema != nil && !schema.Nullable && schema.Type != "" {

@@ -39,9 +39,8 @@ func fromGateway(ctx context.Context) bool {
 	return e != nil && e.RequestContext.APIID != ""
 }
 
-// ownURL returns the API's own address, the one that the request used if that is unknown,
-// and ""
-// without an event.
+// ownURL returns the API's own address. If that is unknown, it returns the address that the
+// request used. Without an event it returns "".
 func ownURL(ctx context.Context, region string) string {
 	if e := edgeOf(ctx).event; e != nil {
 		return e.ownURL(region)

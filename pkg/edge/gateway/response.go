@@ -56,7 +56,8 @@ func newResponse(e *event) *response {
 // written.
 func (a *response) Header() http.Header { return a.header }
 
-// Flush does nothing: a function returns its response in one piece.
+// Flush does nothing: a function returns its response in one piece, because each chunk
+// would need a system call.
 func (a *response) Flush() {}
 
 // FlushError tells http.ResponseController so.

@@ -36,10 +36,12 @@ type argument struct {
 // newCall reads the arguments. It returns false if they are not an object. It
 // also returns false for a repeated name, so that a person confirms the value
 // that is used. Some models fill in every argument, so an empty text for an
-// optional argument counts as absent. The operation's own pipeline validates the
-// rest.
+// optional argument counts as absent. Arguments of the host are ignored, and values
+// become those that the tool's schema declares, before anybody checks or confirms them.
+// The operation's own pipeline validates the rest.
 func newCall(t *tool, raw json.RawMessage) (call, bool) {
 	c := call{tool: t}
+	raw = unquoted(raw)
 	if len(raw) == 0 || string(raw) == "null" {
 		return c, true
 	}
@@ -47,15 +49,16 @@ func newCall(t *tool, raw json.RawMessage) (call, bool) {
 	err := codec.Members(raw, func(name string, value jsontext.Value) {
 		once = once && !seen[name]
 		seen[name] = true
-		if string(value) != `""` || !t.optional[name] {
-			c.arguments = append(c.arguments, argument{name, json.RawMessage(bytes.Clone(value))})
+		if !hostArgument(name) && (string(value) != `""` || !t.optional[name]) {
+			value := asDeclared(t.schemas[name], json.RawMessage(bytes.Clone(value)))
+			c.arguments = append(c.arguments, argument{name, value})
 		}
 	})
 	return c, err == nil && once
 }
 
-// text returns an argument that is a string, else "".
-func (c call) text(name string) (out string) {
+// stringArgument returns an argument that is a string, else "".
+func (c call) stringArgument(name string) (out string) {
 	for _, a := range c.arguments {
 		if a.name == name && json.Unmarshal(a.value, &out) != nil {
 			return ""
@@ -179,7 +182,7 @@ func (c call) ownKey() (key string, given bool) {
 	if i < 0 || string(c.arguments[i].value) == "null" {
 		return "", false
 	}
-	return c.text(keyArgument), true
+	return c.stringArgument(keyArgument), true
 }
 
 // recorder keeps the operation's response.

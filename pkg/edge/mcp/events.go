@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -18,13 +19,22 @@ const eventsExtension = "io.modelcontextprotocol/events"
 var feedTools = map[authz.Audience]string{authz.Dashboard: "svc_list_events", authz.Rider: "svc_my_events",
 	authz.Driver: "svc_my_events"}
 
+// feeds reports whether the tool reads a feed of events.
+func (t *tool) feeds() bool {
+	return slices.Contains(slices.Collect(maps.Values(feedTools)), t.Name)
+}
+
 // everyEvent is the name under which a client gets the events of all types.
 const everyEvent = "all"
 
-// foreignEvents are the types, by prefix, that the feed of a rider or driver lacks.
+// companyEvents begin the types of events that concern no rider and no driver.
+var companyEvents = []string{"branding.", "settings.", "company.", "member.", "business.", "menu_item.", "feedback.",
+	"export.", "import.", "webhook."}
+
+// foreignEvents begin the types of events that the feed of a rider or driver lacks.
 var foreignEvents = map[authz.Audience][]string{
-	authz.Rider:  {"driver.", "withdrawal.", "branding.", "settings.", "feedback.", "webhook."},
-	authz.Driver: {"customer.", "branding.", "settings.", "feedback.", "webhook."},
+	authz.Rider:  append([]string{"driver.", "document.", "withdrawal."}, companyEvents...),
+	authz.Driver: append([]string{"customer."}, companyEvents...),
 }
 
 // eventType is a type of event as agents see it.
@@ -122,9 +132,9 @@ func (m *message) eventParams() (p eventParams, problem string) {
 		len(given.Arguments) > 0 && json.Unmarshal(given.Arguments, &arguments) != nil {
 		return p, wrong
 	}
-	for name, value := range arguments {
-		if name != "resource" || json.Unmarshal(value, &p.resource) != nil {
-			return p, "An event has the argument resource only, a string."
+	for name, value := range withoutHost(arguments) {
+		if name != "resource" || json.Unmarshal(value, &p.resource) != nil || p.resource == "" {
+			return p, "An event has the argument resource only, a string that is not empty."
 		}
 	}
 	if p.MaxAge != nil && *p.MaxAge < 0 || p.MaxEvents != nil && *p.MaxEvents < 1 || p.TTL != nil && *p.TTL < 1 {

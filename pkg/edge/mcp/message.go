@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"svc/pkg/base/codec"
+	"svc/pkg/edge/api"
 )
 
 // modern is the newest revision of the protocol. It has no handshake: every
@@ -38,7 +39,9 @@ const (
 
 // Limits of a message: bytes, and levels of nesting above that of any schema.
 const (
-	mostBytes = 80 << 10 // the API's largest body, and the JSON-RPC message around it
+	around    = 16 << 10             // the JSON-RPC message around a body
+	mostBytes = api.MaxBody + around // unless the message calls a tool with a long body
+	longest   = api.LongestBody + around
 	deepest   = 40
 )
 
@@ -51,12 +54,14 @@ type message struct {
 
 	params params
 	modern bool
+	long   bool // longer than mostBytes
 }
 
 type params struct {
 	Name      string          `json:"name"`
 	URI       string          `json:"uri"`
 	Arguments json.RawMessage `json:"arguments"`
+	Cursor    json.RawMessage `json:"cursor"`
 	Version   string          `json:"protocolVersion"` // version that initialize requests
 	State     string          `json:"requestState"`
 	Responses map[string]struct {
@@ -93,32 +98,44 @@ func refuse(status, code int, text string) *rpcError {
 // returned message is never nil.
 func readMessage(r *http.Request) (*message, *rpcError) {
 	m := &message{}
-	body, err := io.ReadAll(io.LimitReader(r.Body, mostBytes+1))
+	body, err := io.ReadAll(io.LimitReader(r.Body, longest+1))
 	if err != nil {
 		return m, refuse(http.StatusBadRequest, codeParse, "The body could not be read.")
 	}
-	if len(body) > mostBytes {
-		return m, refuse(http.StatusRequestEntityTooLarge, codeRequest, "The message is too large.")
+	if len(body) > longest {
+		return m, errTooLarge
 	}
+	refused := m.read(body)
+	if m.long = len(body) > mostBytes; m.long && (refused != nil || m.Method != "tools/call") {
+		return m, errTooLarge
+	}
+	return m, refused
+}
+
+// errTooLarge is the answer to a message that is too large.
+var errTooLarge = refuse(http.StatusRequestEntityTooLarge, codeRequest, "The message is too large.")
+
+// read decodes the message.
+func (m *message) read(body []byte) *rpcError {
 	switch err := scan(body); {
 	case errors.Is(err, errTooDeep):
-		return m, refuse(http.StatusBadRequest, codeRequest, "The message is nested too deeply.")
+		return refuse(http.StatusBadRequest, codeRequest, "The message is nested too deeply.")
 	case err != nil:
-		return m, refuse(http.StatusBadRequest, codeParse, "The body is not JSON.")
+		return refuse(http.StatusBadRequest, codeParse, "The body is not JSON.")
 	case !jsontext.Value(body).IsValid(jsontext.AllowDuplicateNames(true)): // decoding would replace (RFC 8259 section 8)
-		return m, refuse(http.StatusBadRequest, codeParse, "The body is not UTF-8, or has an unpaired surrogate.")
+		return refuse(http.StatusBadRequest, codeParse, "The body is not UTF-8, or has an unpaired surrogate.")
 	case bytes.TrimSpace(body)[0] != '{':
-		return m, refuse(http.StatusBadRequest, codeRequest, "The body must be one JSON-RPC message.")
+		return refuse(http.StatusBadRequest, codeRequest, "The body must be one JSON-RPC message.")
 	}
 	if !exact(body, "jsonrpc", "id", "method", "params") || json.Unmarshal(body, m) != nil ||
 		m.Version != "2.0" || m.Method == "" || !validID(m.ID) {
 		m.ID = nil
-		return m, refuse(http.StatusBadRequest, codeRequest, "The body is not a JSON-RPC request.")
+		return refuse(http.StatusBadRequest, codeRequest, "The body is not a JSON-RPC request.")
 	}
 	if len(m.Params) > 0 && (!exactParams(m.Params) || json.Unmarshal(m.Params, &m.params) != nil) {
-		return m, refuse(http.StatusBadRequest, codeParams, "The params are not those of the method.")
+		return refuse(http.StatusBadRequest, codeParams, "The params are not those of the method.")
 	}
-	return m, nil
+	return nil
 }
 
 var errTooDeep = errors.New("nested too deeply")
@@ -143,7 +160,7 @@ func scan(body []byte) error {
 // exactParams reports whether params has each member that the server reads at
 // most once, and in its exact letter case.
 func exactParams(raw []byte) bool {
-	good := exact(raw, "name", "uri", "arguments", "protocolVersion", "requestState", "inputResponses", "_meta")
+	good := exact(raw, "name", "uri", "arguments", "cursor", "protocolVersion", "requestState", "inputResponses", "_meta")
 	_ = codec.Members(raw, func(name string, value jsontext.Value) { // the decoder checks the type
 		switch name {
 		case "_meta":
@@ -233,6 +250,15 @@ func mismatch(header string) *rpcError {
 func unsupported(version string) *rpcError {
 	return &rpcError{status: http.StatusBadRequest, Code: codeVersion, Message: "Unsupported protocol version",
 		Data: map[string]any{"supported": supported, "requested": version}}
+}
+
+// lists reports whether the method lists what the server has.
+func (m *message) lists() bool { return strings.HasSuffix(m.Method, "/list") }
+
+// hasCursor reports whether the request asks for a further page. null and an empty text
+// ask for the first one.
+func (p params) hasCursor() bool {
+	return len(p.Cursor) > 0 && string(p.Cursor) != "null" && string(p.Cursor) != `""`
 }
 
 // elicits reports whether the client can ask a person with a form.

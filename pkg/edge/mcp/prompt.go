@@ -61,8 +61,15 @@ func (x *exchange) getPrompt() {
 	if !x.admitted() {
 		return
 	}
-	var given map[string]string
-	if raw := x.m.params.Arguments; len(raw) > 0 && json.Unmarshal(raw, &given) != nil {
+	var sent map[string]json.RawMessage
+	raw := unquoted(x.m.params.Arguments)
+	wrong, given := len(raw) > 0 && json.Unmarshal(raw, &sent) != nil, map[string]string{}
+	for name, value := range withoutHost(sent) {
+		var text string
+		wrong = wrong || json.Unmarshal(value, &text) != nil
+		given[name] = text
+	}
+	if wrong {
 		x.fail(refuse(x.protocolStatus(), codeParams, "The arguments of a prompt are strings."))
 		return
 	}

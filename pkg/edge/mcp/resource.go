@@ -41,6 +41,13 @@ func (x *exchange) resources(templates bool) {
 	x.answered(map[string]any{"resourceTemplates": out})
 }
 
+// refuseCursor sends the error for a cursor of a list that has one page.
+func (x *exchange) refuseCursor() {
+	if x.admitted() {
+		x.fail(refuse(x.protocolStatus(), codeParams, "The cursor is not of this list, which has one page. Leave it out."))
+	}
+}
+
 // readResource reads a resource. To read a trip, it runs the operation of
 // tripTool, with the six access checks.
 func (x *exchange) readResource() {
@@ -89,6 +96,8 @@ func (x *exchange) readTrip(id string) {
 	}
 }
 
+// noResource sends the error for a resource that the caller may not see. It is the same
+// whether the resource is missing or another tenant's (revision 2026-07-28, "Resources").
 func (x *exchange) noResource(text string) {
 	e := refuse(x.protocolStatus(), codeParams, text)
 	e.Data = map[string]any{"uri": x.m.params.URI}
@@ -113,6 +122,7 @@ func documentOf(baseURL string, rows []api.Row) func() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
+		reference.Open(doc)
 		return json.Marshal(doc)
 	})
 }

@@ -144,6 +144,9 @@ func (x *exchange) serve() {
 		return
 	}
 	if serve := methods[x.m.Method]; serve != nil {
+		if x.m.lists() && x.m.params.hasCursor() {
+			serve = (*exchange).refuseCursor
+		}
 		serve(x)
 		return
 	}
@@ -256,6 +259,12 @@ func (x *exchange) answered(result map[string]any) { x.result(x.described(result
 // call runs a tool's operation.
 func (x *exchange) call() {
 	t := x.byName[x.m.params.Name]
+	if x.m.long && (t == nil || !t.long) {
+		if x.admitted() {
+			x.fail(errTooLarge)
+		}
+		return
+	}
 	if t == nil || !t.admits(x.entry.Resource.Audience) {
 		if x.admitted() {
 			x.fail(refuse(x.protocolStatus(), codeParams, "Unknown tool"))
@@ -319,7 +328,7 @@ func (x *exchange) agreedCode(c call) (code string, refusal func()) {
 	case given:
 		return state, nil
 	}
-	if code = c.text(codeArgument); !isCode(code) {
+	if code = c.stringArgument(codeArgument); !isCode(code) {
 		return "", nil
 	}
 	return code, nil

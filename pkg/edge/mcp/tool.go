@@ -37,10 +37,12 @@ type tool struct {
 	confirm string
 	place   map[string]string // where an argument goes: "path" or "query"; the others go into the body if there is one
 	hasBody bool
+	long    bool // the body may be long
 
 	internal bool // only the server calls it
 
-	optional map[string]bool // arguments that may be absent
+	optional map[string]bool // arguments of which an empty text counts as absent
+	schemas  map[string]any  // of the arguments
 }
 
 // annotations are hints that help a client decide when to ask the person.
@@ -85,8 +87,11 @@ func toolOf(op api.Operation, schemas huma.Registry) (*tool, error) {
 			return nil, err
 		}
 	}
+	if t.feeds() { // an empty filter must not become the whole feed
+		maps.DeleteFunc(t.optional, func(name string, _ bool) bool { return t.place[name] == "query" && name != "limit" })
+	}
 	if body := op.Described.RequestBody; body != nil {
-		t.hasBody = true
+		t.hasBody, t.long = true, op.Described.MaxBodyBytes > api.MaxBody+1
 		if err := in.addAll(body.Content["application/json"].Schema); err != nil {
 			return nil, err
 		}
@@ -103,6 +108,7 @@ func toolOf(op api.Operation, schemas huma.Registry) (*tool, error) {
 	if t.InputSchema, err = in.json(); err != nil {
 		return nil, err
 	}
+	t.schemas = in.properties
 	t.OutputSchema, err = outputOf(op, schemas)
 	return t, err
 }
@@ -119,7 +125,26 @@ func outputOf(op api.Operation, schemas huma.Registry) (json.RawMessage, error) 
 	if root["type"] != "object" {
 		return nil, fmt.Errorf("the answer is of type %v, not an object", root["type"])
 	}
+	open(root)
 	return json.Marshal(root)
+}
+
+// open lets the objects of a result have members that the schema does not declare,
+// because later versions add some.
+func open(node any) {
+	switch n := node.(type) {
+	case []any:
+		for _, child := range n {
+			open(child)
+		}
+	case map[string]any:
+		if n["additionalProperties"] == false {
+			delete(n, "additionalProperties")
+		}
+		for _, child := range n {
+			open(child)
+		}
+	}
 }
 
 // describe returns the tool's text for a model: what it does, its effect on

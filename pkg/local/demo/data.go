@@ -42,7 +42,7 @@ type demoTenant struct {
 	Tenant     tenant.Tenant
 	Branding   map[string]string
 	Images     map[string]string // SVG of the branding, by field
-	Settings   settings.Document
+	Settings   rules
 	Services   []settings.ManagedService
 	Zones      []settings.Zone
 	Operators  []account
@@ -55,6 +55,17 @@ type demoTenant struct {
 	Businesses []delivery.Business
 	Menus      map[int][]dish // by number of the business, from 1
 	Orders     []order
+}
+
+// rules is a settings document. What demo.json does not set has its default.
+type rules settings.Document
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (r *rules) UnmarshalJSON(text []byte) error {
+	*r = rules(settings.Default)
+	from := json.NewDecoder(bytes.NewReader(text))
+	from.DisallowUnknownFields()
+	return from.Decode((*settings.Document)(r))
 }
 
 type account struct{ ID, Email, FirstName, LastName string }

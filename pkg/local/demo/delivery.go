@@ -85,7 +85,7 @@ func (l *loader) addresses(ctx context.Context, t table.Tenant, p demoTenant) er
 		if a.Notes != "" {
 			one.Notes = &a.Notes
 		}
-		it := address.Item(t, rider, one)
+		it := address.Kind.Item(t, rider, one)
 		if at, err := t.Get(ctx, it.Key); err != nil {
 			return err
 		} else if at.Found() {

@@ -28,7 +28,7 @@ func (l *loader) exports(ctx context.Context, t table.Tenant) error {
 	job.ID, job.Status, job.Rows, job.Bytes = Export, export.Ready, 31, 3204
 	job.UpdatedAt, job.ExpiresAt = timestamp.Format(ready), timestamp.Ptr(ready.Add(export.FileLife))
 	by := authz.Standing{Actor: id(ids.Person, "metro", 1), Audience: string(authz.Dashboard)}
-	it := export.Record{Job: job, By: by, Version: 1}.Item(t)
+	it := export.Kind.Item(t, "", export.Record{Job: job, By: by, Version: 1})
 	it.Expires = time.Time{} // the demo's data stays
 	return t.Load(ctx, append(l.imported(t, created, by), it)...)
 }
@@ -36,7 +36,8 @@ func (l *loader) exports(ctx context.Context, t table.Tenant) error {
 // Import is the id of the demo's import.
 var Import = id(ids.Import, "metro", 1)
 
-// imported returns an import of the same day, and the fault of one row.
+// imported returns an import of the same day, with the fault of one row, and an import
+// of trips that was undone.
 func (l *loader) imported(t table.Tenant, created time.Time, by authz.Standing) []table.Item {
 	job, _ := imports.New(imports.Options{Kind: "customers"}, created) // a known kind
 	job.ID, job.Status, job.Rows, job.Bytes, job.Created, job.Unchanged = Import, imports.Done, 6, 430, 2, 3
@@ -44,8 +45,15 @@ func (l *loader) imported(t table.Tenant, created time.Time, by authz.Standing) 
 	job.UpdatedAt, job.Ignored = timestamp.Format(created.Add(time.Minute)), []string{"Notes"}
 	rec := imports.Record{Import: job, By: by, Place: imports.Place{At: 430, Line: 7, Row: 6}, Version: 1}
 	row := imports.Row{N: 4, Line: 5, From: 300, To: 330}
-	items := []table.Item{rec.Item(t), rec.FaultItem(t, row, imports.Fault{Column: "email", Code: "invalid",
-		Message: "expected a mail address"})}
+	former, _ := imports.New(imports.Options{Kind: "trips"}, created)
+	former.ID, former.Status, former.Rows, former.Bytes = id(ids.Import, "metro", 2), imports.Done, 3, 310
+	former.Created = 3
+	former.UpdatedAt, former.Ignored = timestamp.Format(created.Add(2*time.Minute)), []string{}
+	former.Undo = &imports.ImportUndo{Status: imports.Undone, RequestedAt: timestamp.Format(created.Add(time.Minute)),
+		Removed: 3}
+	undone := imports.Record{Import: former, By: by, Version: 1}
+	items := []table.Item{imports.Kind.Item(t, "", rec), imports.Kind.Item(t, "", undone),
+		rec.FaultItem(t, row, imports.Fault{Column: "email", Code: "invalid", Message: "expected a mail address"})}
 	for i := range items {
 		items[i].Expires = time.Time{}
 	}
@@ -69,7 +77,8 @@ func (l *loader) privacy(ctx context.Context, t table.Tenant) error {
 	}
 	by := authz.Standing{Actor: id(ids.Person, "metro", 1), Audience: string(authz.Dashboard)}
 	return t.Load(ctx,
-		privacy.Record{PrivacyRequest: request(Privacy, 5, privacy.Erase, privacy.Ready), By: by, Version: 1}.Item(t),
-		privacy.Record{PrivacyRequest: request(OwnPrivacy, 1, privacy.Erase, privacy.Withdrawn), Self: true,
-			Version: 1}.Item(t))
+		privacy.Kind.Item(t, "", privacy.Record{PrivacyRequest: request(Privacy, 5, privacy.Erase, privacy.Ready), By: by,
+			Version: 1}),
+		privacy.Kind.Item(t, "", privacy.Record{PrivacyRequest: request(OwnPrivacy, 1, privacy.Erase, privacy.Withdrawn),
+			Self: true, Version: 1}))
 }

@@ -3,14 +3,14 @@ package demo_test
 import (
 	"testing"
 
+	"svc/internal/test/apitest"
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
 	"svc/pkg/domain/feedback"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/edge/api"
-	"svc/pkg/edge/api/apitest"
 	"svc/pkg/local/demo"
-	"svc/pkg/local/testkit"
 )
 
 // The roadmap shows posts of every status, in every list and without a

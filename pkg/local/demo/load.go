@@ -38,7 +38,7 @@ type loader struct {
 	hash string
 }
 
-var _ = table.Kind{Type: "demo", Personal: "nothing"}
+var _ = table.Kind[any]{Type: "demo", Personal: "nothing"}
 
 // Load loads the demo into the table once; a marker records that it is loaded.
 // The next call completes an interrupted load. loaded is false if there was
@@ -133,7 +133,7 @@ func (l *loader) tenant(ctx context.Context, p demoTenant) error {
 		return err
 	}
 	if _, err := settings.Set(ctx, t, l.by, func(d *settings.Document) error {
-		*d = p.Settings
+		*d = settings.Document(p.Settings)
 		return nil
 	}); err != nil {
 		return err
@@ -183,7 +183,7 @@ func (l *loader) people(ctx context.Context, t table.Tenant, p demoTenant) error
 	}
 	for i, r := range p.Riders {
 		joined := audit.By{Who: who, At: l.now.AddDate(0, 0, -90+len(p.Drivers)+7*i)}
-		if _, err := customer.Create(ctx, t, joined, r, l.hash); once(err) != nil {
+		if _, err := customer.Store.Create(ctx, t, joined, r, l.hash); once(err) != nil {
 			return err
 		}
 	}

@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/domain/sandbox"
 	"svc/pkg/domain/tenant"
-	"svc/pkg/local/testkit"
 )
 
 // TestOlderDemoGetsTheSandbox: a demo that was loaded before it had a sandbox gets one
@@ -41,5 +41,17 @@ func TestOlderDemoGetsTheSandbox(t *testing.T) {
 	}
 	if _, err := (tenant.Store{DB: db}).BySlug(t.Context(), "sandbox"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestOmittedSettingsAreDefaults: what demo.json does not set is as in a new company.
+func TestOmittedSettingsAreDefaults(t *testing.T) {
+	for _, p := range demo.Tenants {
+		if got := p.Settings.Dispatch.EarlyArrival; got != tenant.DefaultEarlyMinutes {
+			t.Errorf("%s: drivers may arrive %d minutes before the time", p.Tenant.Slug, got)
+		}
+	}
+	if demo.bySlug("harbor").Settings.Payments.Wallet {
+		t.Error("harbor takes wallets")
 	}
 }

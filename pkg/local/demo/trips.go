@@ -15,6 +15,8 @@ import (
 	"svc/pkg/base/ids"
 	"svc/pkg/base/money"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/estimate"
+	"svc/pkg/domain/fare"
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/trip"
 )
@@ -53,7 +55,7 @@ func (l *loader) ride(p demoTenant, r ride, n int, service table.Item) (trip.Tri
 		at = at.Add(-p.Shift.Duration)
 	}
 	rider, driver := id(ids.Customer, p.Tenant.Slug, r.Rider), id(ids.Driver, p.Tenant.Slug, r.Driver)
-	terms := trip.Terms{Currency: p.Tenant.Currency, Service: service, Settings: p.Settings}
+	terms := trip.Terms{Currency: p.Tenant.Currency, Service: service, Settings: settings.Document(p.Settings)}
 	tr, err := p.request(r, n).New(rider, terms, at)
 	if err != nil {
 		return trip.Trip{}, err
@@ -149,24 +151,16 @@ func after(n, factor int, unit, most time.Duration) time.Duration {
 }
 
 func measured(p demoTenant, r ride, km, seconds decimal.Decimal) trip.Measured {
-	fare, distance, duration := fareOf(p, r, km, seconds), money.Number(km), money.Number(seconds)
-	return trip.Measured{FinalFare: &fare, Distance: &distance, Duration: &duration}
+	amount, _ := p.prices(r).Of(fare.Measures{Kilometres: &km, Seconds: &seconds}, p.Tenant.Currency)
+	return trip.Measured{FinalFare: money.Ptr(amount), Distance: money.Ptr(km), Duration: money.Ptr(seconds)}
 }
 
-// fareOf returns base + distance + time at the service's rates, and at least
-// its minimum. It rounds by the tenant's settings. Without a service it
-// charges 2 per kilometre.
-func fareOf(p demoTenant, r ride, km, seconds decimal.Decimal) json.Number {
-	fare := km.Mul(decimal.NewFromInt(2))
-	if r.Service > 0 {
-		s := p.Services[r.Service-1]
-		distance := money.Must(s.PerKm).Mul(km)
-		duration := money.Must(s.PerMinute).Mul(seconds).Div(decimal.NewFromInt(60))
-		fare = money.Must(s.BaseFare).Add(distance).Add(duration)
-		fare = decimal.Max(fare, money.Must(s.MinimumFare))
+// prices returns those of the ride's service. Without a service a kilometre costs 2.
+func (p demoTenant) prices(r ride) fare.Prices {
+	if r.Service == 0 {
+		return fare.Prices{PerKm: "2", Step: p.Settings.Pricing.RoundFareToMultiple}
 	}
-	multiple := money.Must(p.Settings.Pricing.RoundFareToMultiple)
-	return money.Number(fare.Div(multiple).Round(0).Mul(multiple))
+	return estimate.PricesOf(p.Services[r.Service-1].ServiceType, p.Settings.Pricing)
 }
 
 // code returns the code of a trip or an order: eight characters derived from

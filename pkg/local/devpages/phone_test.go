@@ -16,8 +16,8 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/local/devpages"
-	"svc/pkg/local/testkit"
 )
 
 var pictures = flag.String("pictures", "", "write pictures of the pages into this folder")

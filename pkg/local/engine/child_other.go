@@ -8,8 +8,8 @@ import (
 )
 
 // own gives the child its own process group, so that Ctrl-C reaches only this
-// process. It also ends the child when this process dies.
-func own(cmd *exec.Cmd) (release func(), err error) {
+// process. It also sends the child the signal when this process dies.
+func own(cmd *exec.Cmd, orphaned syscall.Signal) (release func(), err error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	return tie(cmd)
+	return tie(cmd, orphaned)
 }

@@ -1,18 +1,14 @@
 package engine_test
 
 import (
-	"bufio"
 	"context"
-	"fmt"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,121 +17,6 @@ import (
 
 	"svc/pkg/local/engine"
 )
-
-// listening returns the addresses of all TCP sockets that listen in this network
-// namespace.
-func listening(t *testing.T) map[string]bool {
-	t.Helper()
-	found := map[string]bool{}
-	for _, name := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			continue // no IPv6
-		}
-		for _, line := range strings.Split(string(text), "\n")[1:] {
-			field := strings.Fields(line)
-			if len(field) < 4 || field[3] != "0A" {
-				continue
-			}
-			at, hexPort, _ := strings.Cut(field[1], ":")
-			port, err := strconv.ParseUint(hexPort, 16, 16)
-			if err != nil {
-				t.Fatal(err)
-			}
-			host := "127.0.0.1"
-			if b, err := strconv.ParseUint(at, 16, 32); len(at) == 8 && err == nil && b != 0 {
-				host = net.IPv4(byte(b), byte(b>>8), byte(b>>16), byte(b>>24)).String()
-			}
-			found[net.JoinHostPort(host, fmt.Sprint(port))] = true
-		}
-	}
-	return found
-}
-
-// steal starts to read the row without the credential, as another user of the machine
-// (if this test may change users), at every address that began to listen since
-// before. Call end when the engine has ended: it returns where the row was read.
-func steal(t *testing.T, before map[string]bool, e *engine.Engine) (end func() []string) {
-	t.Helper()
-	now, door := listening(t), ""
-	if at, err := url.Parse(e.URL); err == nil {
-		door = at.Host
-	}
-	if !now[door] {
-		t.Fatalf("the test does not see the door %s in %v", door, now)
-	}
-	cmd := exec.Command("/proc/self/exe")
-	cmd.Dir, cmd.Stderr = "/", os.Stderr
-	for at := range now {
-		if !before[at] {
-			cmd.Args = append(cmd.Args, at)
-		}
-	}
-	cmd.Env = append(os.Environ(), "ENGINE_TEST_THIEF=1")
-	nobody, probe := &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}, exec.Command("true")
-	if probe.SysProcAttr = nobody; probe.Run() == nil {
-		cmd.SysProcAttr = nobody
-	}
-	output, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(output)
-	if !lines.Scan() || lines.Text() != "sent" {
-		t.Fatalf("the thief: %q, %v", lines.Text(), lines.Err())
-	}
-	return func() (stolen []string) {
-		for lines.Scan() {
-			stolen = append(stolen, lines.Text())
-		}
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("the thief: %v", err)
-		}
-		return stolen
-	}
-}
-
-// thief asks each address for the row, says when it has asked, and reads until the
-// connections end. It prints the addresses that gave the row.
-func thief(addresses []string) {
-	var asked, read sync.WaitGroup
-	var stolen sync.Map
-	for _, at := range addresses {
-		for _, path := range []string{"/", "/" + strings.Repeat("A", 26) + "/", "//", "/%2e/"} {
-			for _, key := range []string{"local", "AKIAIOSFODNN7EXAMPLE"} {
-				asked.Add(1)
-				read.Go(func() {
-					conn, err := net.Dial("tcp", at)
-					if err != nil {
-						asked.Done()
-						return
-					}
-					defer conn.Close()
-					req, err := request(context.Background(), "http://"+at+path, "GetItem", readThing, key, "us-east-1")
-					if err == nil {
-						req.Close = true
-						_ = req.Write(conn)
-					}
-					asked.Done()
-					text, _ := io.ReadAll(conn) // a connection that was never accepted ends with a fault
-					if strings.Contains(string(text), "a row of ours") {
-						stolen.Store(at+path, true)
-					}
-				})
-			}
-		}
-	}
-	asked.Wait()
-	fmt.Println("sent")
-	read.Wait()
-	stolen.Range(func(at, _ any) bool {
-		fmt.Println(at)
-		return true
-	})
-}
 
 const (
 	putThing  = `{"TableName":"things","Item":{"pk":{"S":"1"},"text":{"S":"a row of ours"}}}`
@@ -155,53 +36,98 @@ func request(ctx context.Context, to, op, body, key, region string) (*http.Reque
 	return req, nil
 }
 
-// TestOneDoor: no other user reads a row without the credential in the engine's URL,
-// also where the system gives no network namespace, and no command line shows the
-// way. The data is there after a restart.
-func TestOneDoor(t *testing.T) {
-	for name, exposed := range map[string]bool{"": false, "without namespaces": true} {
-		t.Run(name, func(t *testing.T) {
-			o := engine.Options{Dir: t.TempDir()}
-			if exposed {
-				o.Expose()
+// TestDoor: only the whole URL leads to the data, and never for a web page. No command
+// line shows it, and no other user reads a file with it. The data is there after a
+// restart. The door closes when the engine ends by itself.
+func TestDoor(t *testing.T) {
+	o := engine.Options{Dir: t.TempDir()}
+	for run := range 2 {
+		e := start(t, o)
+		if run == 0 {
+			call(t, e.URL, "CreateTable", createThings)
+			if code, body := call(t, e.URL, "PutItem", putThing); code != http.StatusOK {
+				t.Fatalf("PutItem: %d %s", code, body)
 			}
-			for run := range 2 {
-				before := listening(t)
-				e := start(t, o)
-				if run == 0 {
-					call(t, e.URL, "CreateTable", createThings)
-					if code, body := call(t, e.URL, "PutItem", putThing); code != http.StatusOK {
-						t.Fatalf("PutItem: %d %s", code, body)
-					}
-				}
-				end := steal(t, before, e)
-				for range 50 { // time enough for an engine that would answer the thief
-					if _, body := call(t, e.URL, "GetItem", readThing); !strings.Contains(body, "a row of ours") {
-						t.Fatalf("start %d: %s", run+1, body)
-					}
-				}
-				unseen(t, o.Dir, e)
-				e.Stop()
-				if stolen := end(); len(stolen) > 0 || e.Exposed {
-					t.Errorf("start %d: exposed %v, read without the credential at %v", run+1, e.Exposed, stolen)
+		}
+		at, err := url.Parse(e.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		host, secret := "http://"+at.Host, strings.Trim(at.Path, "/")
+		page := http.Header{"Origin": {"https://evil.example"}}
+		for _, c := range []struct {
+			to     string
+			header http.Header
+			reads  bool
+		}{
+			{e.URL, nil, true}, {e.URL + "/", nil, true},
+			{host, nil, false}, {host + "/", nil, false}, {host + "//", nil, false}, {host + "/%2e/", nil, false},
+			{host + "/" + strings.Repeat("A", len(secret)), nil, false}, {host + "/" + secret[1:], nil, false},
+			{e.URL + "A", nil, false}, {host + "/x/" + secret, nil, false},
+			{e.URL, page, false}, {e.URL, http.Header{"Origin": {host}}, false},
+			{e.URL, http.Header{"Sec-Fetch-Site": {"none"}}, false},
+		} {
+			want, methods := http.StatusOK, []string{http.MethodPost}
+			if !c.reads {
+				want, methods = http.StatusForbidden, []string{http.MethodPost, http.MethodOptions}
+			}
+			for _, method := range methods {
+				status, text := read(t, method, c.to, c.header)
+				if status != want || strings.Contains(text, "a row of ours") != c.reads {
+					t.Errorf("start %d: %s %s %v: %d %s", run+1, method, c.to, c.header, status, text)
 				}
 			}
-		})
+		}
+		if kind() == engine.DynamoDBLocal { // its own port has another database for each access key id
+			if _, text := read(t, http.MethodPost, e.Own(), nil); strings.Contains(text, "a row of ours") {
+				t.Errorf("start %d: the engine's own port: %s", run+1, text)
+			}
+		}
+		unseen(t, o.Dir, secret)
+		if err := syscall.Kill(e.Pid(), syscall.SIGTERM); err != nil { // the engine ends by itself
+			t.Fatal(err)
+		}
+		<-e.Exited()
+		if c, err := net.Dial("tcp", at.Host); !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("start %d: the door of an engine that ended: %v, %v", run+1, c, err)
+		}
 	}
 }
 
-// unseen fails if ps shows the URL's port or credential, or the key of the folder.
-func unseen(t *testing.T, dir string, e *engine.Engine) {
+// read asks for the row. No response may allow a web page to read it.
+func read(t *testing.T, method, to string, header http.Header) (status int, text string) {
 	t.Helper()
-	at, err := url.Parse(e.URL)
+	req, err := request(t.Context(), to, "GetItem", readThing, "local", "us-east-1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	secret, key := strings.Trim(at.Path, "/"), "none"
+	req.Method = method
+	for name, values := range header {
+		req.Header[name] = values
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if allow := res.Header.Get("Access-Control-Allow-Origin"); allow != "" {
+		t.Errorf("%s %s %v allows %s to read", method, to, header, allow)
+	}
+	return res.StatusCode, string(body)
+}
+
+// unseen fails if ps shows the URL's credential or the key of the folder, or if others
+// may read the data.
+func unseen(t *testing.T, dir, secret string) {
+	t.Helper()
+	key := "none"
 	if text, err := os.ReadFile(filepath.Join(dir, "engine-key")); err == nil {
 		key = strings.TrimSpace(string(text))
 	}
-	port := regexp.MustCompile(`\b` + at.Port() + `\b`)
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil || len(lines) == 0 {
 		t.Fatalf("no command lines: %v", err)
@@ -214,16 +140,83 @@ func unseen(t *testing.T, dir string, e *engine.Engine) {
 		if strings.Contains(string(text), secret) || (key != "none" && strings.Contains(string(text), key)) {
 			t.Errorf("%s shows a credential", file)
 		}
-		if strings.Contains(string(text), e.Kind) && port.Match(text) {
-			t.Errorf("%s shows the door's port: %q", file, text)
-		}
 	}
-	for _, name := range []string{"engine-key", "dynoxide.db", "dynamodb-local/" + key + "_*.db"} {
+	for _, name := range []string{"engine-key", "dynoxide.db*", "dynamodb-local/" + key + "_*.db"} {
 		files, _ := filepath.Glob(filepath.Join(dir, name))
 		for _, file := range files {
 			if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 				t.Errorf("%s: %v, %v", file, info.Mode(), err)
 			}
+		}
+	}
+}
+
+// TestLoopbackOnly: the door has one address of this machine, and dynoxide another one
+// that a web page cannot guess.
+func TestLoopbackOnly(t *testing.T) {
+	e := start(t, engine.Options{Memory: true})
+	addresses := map[string]string{e.URL: "127.0.0.2"}
+	if kind() == engine.Dynoxide {
+		addresses[e.Own()] = "127.0.0.1"
+	}
+	for to, other := range addresses {
+		at, err := url.Parse(to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !net.ParseIP(at.Hostname()).IsLoopback() {
+			t.Errorf("%s is no loopback address", at.Host)
+		}
+		if c, err := net.Dial("tcp", net.JoinHostPort(other, at.Port())); !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("what listens at %s also listens at %s: %v, %v", at.Host, other, c, err)
+		}
+	}
+}
+
+// TestDoorLosesNoConnection: clients that go away, large requests and many requests at
+// once leave the door and the engine as they were.
+func TestDoorLosesNoConnection(t *testing.T) {
+	e := start(t, engine.Options{Memory: true})
+	send := func(ctx context.Context, body io.Reader) (status int, err error) {
+		req, err := request(ctx, e.URL, "ListTables", "", "local", "us-east-1")
+		if err != nil {
+			return 0, err
+		}
+		req.Body, req.ContentLength = io.NopCloser(body), -1
+		req.Header.Set("Expect", "100-continue")
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return 0, err
+		}
+		defer res.Body.Close()
+		_, err = io.ReadAll(res.Body)
+		return res.StatusCode, err
+	}
+	const many = 32
+	var all sync.WaitGroup
+	for i := range 3 * many {
+		all.Go(func() {
+			switch i % 3 {
+			case 0: // gone at some moment
+				ctx, cancel := context.WithCancel(t.Context())
+				all.Go(cancel)
+				_, _ = send(ctx, strings.NewReader("{}"))
+			case 1: // gone within its request
+				body, half := io.Pipe()
+				all.Go(func() { _, _ = io.WriteString(half, `{"Lim`); _ = half.CloseWithError(io.ErrUnexpectedEOF) })
+				_, _ = send(t.Context(), body)
+			default:
+				large := `{"x":"` + strings.Repeat("x", 1<<20) + `"}`
+				if status, err := send(t.Context(), strings.NewReader(large)); err != nil || status != http.StatusOK {
+					t.Errorf("a large request: %d, %v", status, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	for range many {
+		if status, err := send(t.Context(), strings.NewReader("{}")); err != nil || status != http.StatusOK {
+			t.Fatalf("%d, %v", status, err)
 		}
 	}
 }

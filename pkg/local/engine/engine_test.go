@@ -10,8 +10,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -28,12 +31,8 @@ func kind() string {
 }
 
 // TestMain runs the tests. As the child process of TestKilledParent it instead
-// starts an engine and waits to be killed, or is the thief of TestOneDoor.
+// starts an engine and waits to be killed.
 func TestMain(m *testing.M) {
-	if os.Getenv("ENGINE_TEST_THIEF") != "" {
-		thief(os.Args[1:])
-		os.Exit(0)
-	}
 	if dir := os.Getenv("ENGINE_TEST_PARENT"); dir != "" {
 		e, err := engine.Start(context.Background(), engine.Options{Kind: kind(), Dir: dir})
 		if err != nil {
@@ -133,34 +132,81 @@ func TestSideBySide(t *testing.T) {
 
 // TestKilledParent kills a process that runs an engine (SIGKILL). The engine
 // ends too, and the next engine opens the same data.
-func TestKilledParent(t *testing.T) {
-	dir := t.TempDir()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "ENGINE_TEST_PARENT="+dir)
-	out, err := cmd.StdoutPipe()
+// parent starts a process that starts an engine and waits to be killed. It returns the engine's
+// address and process id.
+func parent(t *testing.T, dir string) (p *exec.Cmd, url string, pid int) {
+	t.Helper()
+	p = exec.Command(os.Args[0])
+	p.Env = append(os.Environ(), "ENGINE_TEST_PARENT="+dir)
+	out, err := p.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
+	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
-	var url string
-	var pid int
 	if _, err := fmt.Fscan(out, &url, &pid); err != nil {
 		t.Fatalf("the helper started no engine: %v", err)
 	}
-	if code, body := call(t, url, "CreateTable", createThings); code != http.StatusOK {
-		t.Fatalf("CreateTable: %d %s", code, body)
+	return p, url, pid
+}
+
+// TestKilledParent: an engine ends when its process is killed while requests are sent. Every
+// transaction that it answered is there afterwards.
+func TestKilledParent(t *testing.T) {
+	dir := t.TempDir()
+	var written [][]string // by writer
+	for round := range 4 {
+		p, url, pid := parent(t, dir)
+		if round == 0 {
+			if code, body := call(t, url, "CreateTable", createThings); code != http.StatusOK {
+				t.Fatalf("CreateTable: %d %s", code, body)
+			}
+		}
+		var answers atomic.Int64
+		var writers sync.WaitGroup
+		written = append(written, make([][]string, 8)...)
+		for n := range 8 {
+			mine := &written[len(written)-8+n]
+			writers.Go(func() {
+				for {
+					key := fmt.Sprintf("k%d-%d-%d", round, n, len(*mine))
+					if !wrote(t, url, key) {
+						return
+					}
+					*mine = append(*mine, key)
+					if answers.Add(1) == 100 {
+						_ = p.Process.Kill()
+					}
+				}
+			})
+		}
+		writers.Wait()
+		_ = p.Wait() // killed, as meant
+		awaitGone(t, pid)
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Wait() // killed, as meant
-	awaitGone(t, pid)
 	e := start(t, engine.Options{Dir: dir})
-	if got := tables(t, e.URL); !strings.Contains(got, "things") {
-		t.Errorf("after kill -9: %s", got)
+	for _, key := range slices.Concat(written...) {
+		if _, got := call(t, e.URL, "GetItem", `{"TableName":"things","Key":{"pk":{"S":"`+key+`"}}}`); !strings.Contains(got, key) {
+			t.Errorf("after kill -9, %s is gone: %s", key, got)
+		}
 	}
+}
+
+// wrote writes an item in a transaction, and reports whether the engine answered that it did.
+func wrote(t *testing.T, url, key string) bool {
+	body := `{"TransactItems":[{"Put":{"TableName":"things","Item":{"pk":{"S":"` + key + `"}}}}]}`
+	req, err := request(t.Context(), url+"/", "TransactWriteItems", body, "local", "us-east-1")
+	if err != nil {
+		return false
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	defer res.Body.Close()
+	_, err = io.Copy(io.Discard, res.Body)
+	return err == nil && res.StatusCode == http.StatusOK
 }
 
 func awaitGone(t *testing.T, pid int) {

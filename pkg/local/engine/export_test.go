@@ -5,8 +5,8 @@ import (
 	"os/exec"
 )
 
-// Expose makes Start work as on a system without network namespaces.
-func (o *Options) Expose() { o.exposed = true }
+// Own returns the address of the engine behind the door.
+func (e *Engine) Own() string { return e.own.String() }
 
 // Shared is DynamoDB Local as older builds started it.
 func Shared(port int, data string) (*exec.Cmd, error) {

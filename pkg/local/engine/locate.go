@@ -139,34 +139,18 @@ func Repository() string {
 
 // command returns the command that runs the engine on a loopback port. The
 // data is in a file (dynoxide) or folder (DynamoDB Local), or in memory if
-// data is empty. Call remove when the engine responds. Java reads its arguments
-// from a file, so that ps does not show the port.
-func (p program) command(host string, port int, data string) (cmd *exec.Cmd, remove func(), err error) {
-	if p.Kind == Dynoxide {
-		args := []string{"--host", host, "--port", strconv.Itoa(port)}
-		if data != "" {
-			args = append(args, "--db-path", data)
-		}
-		return exec.Command(p.Path, args...), func() {}, nil //nolint:gosec,noctx // it outlives the start
+// data is empty.
+func (p program) command(host string, port int, data string) *exec.Cmd {
+	path, args := p.Path, []string{"--host", host, "--port", strconv.Itoa(port)}
+	switch {
+	case p.Image != "":
+		path, args = p.Docker, p.contained(host, port, data)
+	case p.Kind == DynamoDBLocal:
+		path, args = p.Java, p.java(port, data)
+	case data != "":
+		args = append(args, "--db-path", data)
 	}
-	if p.Image != "" {
-		return exec.Command(p.Docker, p.contained(host, port, data)...), func() {}, nil //nolint:gosec,noctx // as above
-	}
-	dir, err := os.MkdirTemp("", "svc-engine-") // with mode 0700
-	if err != nil {
-		return nil, nil, fmt.Errorf("engine: %w", err)
-	}
-	remove = func() { _ = os.RemoveAll(dir) }
-	var text strings.Builder
-	for _, arg := range p.java(port, data) {
-		fmt.Fprintln(&text, strconv.Quote(arg))
-	}
-	file := filepath.Join(dir, "arguments")
-	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
-		remove()
-		return nil, nil, fmt.Errorf("engine: %w", err)
-	}
-	return exec.Command(p.Java, "@"+file), remove, nil //nolint:gosec,noctx // as above
+	return exec.Command(path, args...) //nolint:gosec,noctx // it outlives the start
 }
 
 // java returns Java's arguments. Without -sharedDb, each access key id has a

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -13,12 +14,12 @@ import (
 // noticed.
 func TestTie(t *testing.T) {
 	var release func()
-	tied := func(cmd *exec.Cmd) (func(), error) {
+	tied := func(cmd *exec.Cmd, orphaned syscall.Signal) (func(), error) {
 		var err error
-		release, err = tie(cmd)
+		release, err = tie(cmd, orphaned)
 		return func() {}, err
 	}
-	c, err := startChild(exec.Command("/bin/sleep", "600"), tied)
+	c, err := startChild(exec.Command("/bin/sleep", "600"), syscall.SIGKILL, tied)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +33,7 @@ func TestTie(t *testing.T) {
 	release() // as the end of this process would
 	<-c.done
 
-	c, err = startChild(exec.Command("/bin/sh", "-c", "exit 3"), tie)
+	c, err = startChild(exec.Command("/bin/sh", "-c", "exit 3"), syscall.SIGKILL, tie)
 	if err != nil {
 		t.Fatal(err)
 	}

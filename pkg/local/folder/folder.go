@@ -1,6 +1,7 @@
 package folder
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,8 +18,11 @@ const Default = ".local"
 
 // Running is the content of dev.json: a running service.
 type Running struct {
-	// BaseURL is the address of the service's gateway.
+	// BaseURL is the address of the service: of its gateway, or of a proxy before it.
 	BaseURL string `json:"baseUrl"`
+	// Local is the address of the gateway on this machine. A service of an earlier build
+	// has only BaseURL; see Reach.
+	Local string `json:"local,omitempty"`
 	// Endpoint and Table locate the service's data, also with --memory.
 	Endpoint string `json:"endpoint"`
 	Table    string `json:"table"`
@@ -28,6 +32,9 @@ type Running struct {
 	// Memory means that all data is lost when the service ends.
 	Memory bool `json:"memory"`
 }
+
+// Reach returns the address at which this machine reaches the gateway.
+func (r Running) Reach() string { return cmp.Or(r.Local, r.BaseURL) }
 
 // ErrNotRunning means that no service runs on a data folder.
 var ErrNotRunning = errors.New("no service runs")
@@ -55,7 +62,7 @@ func Find(ctx context.Context, dataDir string) (Running, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.BaseURL+"/health", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.Reach()+"/health", nil)
 	if err != nil {
 		return Running{}, fmt.Errorf("dev.json in %s: %w", dataDir, err)
 	}
@@ -163,4 +170,15 @@ func Exclusive(dataDir, name string, f func() error) error {
 		return err
 	}
 	return f()
+}
+
+// probeSize is how much Writable writes: more than the engine appends for a request.
+const probeSize = 256 << 10
+
+// Writable returns an error if the data folder takes no more data: the disk is full, a
+// quota is used up, or the file system became read-only.
+func Writable(dataDir string) error {
+	probe := filepath.Join(dataDir, "probe")
+	err := os.WriteFile(probe, make([]byte, probeSize), 0o600)
+	return errors.Join(err, os.Remove(probe))
 }

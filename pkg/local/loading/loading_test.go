@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"svc"
+	"svc/internal/test/testkit"
 	"svc/pkg/data/table"
 	"svc/pkg/local/loading"
-	"svc/pkg/local/testkit"
 )
 
 // Loaded data is in the folder afterwards, whether the engine worked in memory

@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"svc"
+	"svc/internal/test/testkit"
 	"svc/pkg/data/table"
 	"svc/pkg/local/engine"
 	"svc/pkg/local/schema"
-	"svc/pkg/local/testkit"
 )
 
 // The old database stays complete if the new one cannot be put in its place,
@@ -112,8 +112,8 @@ func killedBySignal(t *testing.T, n int) {
 	script := fmt.Sprintf(`#!/bin/sh
 echo >>%[1]s/starts
 [ "$(wc -l <%[1]s/starts)" -gt %[2]d ] && exec %[3]s "$@"
-%[3]s "$@" &
 trap 'kill -9 $!; exit 1' TERM
+%[3]s "$@" &
 wait
 `, dir, n, filepath.Join(engine.Repository(), "bin", "dynoxide"))
 	path := filepath.Join(dir, "dynoxide")

@@ -1,6 +1,7 @@
 package poller
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 	"github.com/aws/smithy-go"
 
+	"svc/pkg/base/panics"
 	"svc/pkg/data/stream"
 )
 
@@ -104,6 +106,7 @@ func (c *consumer) lastError() error {
 // round reads every open shard once, parents before children. ended reports
 // whether it has read all records; read limits how many it reads of one shard.
 func (c *consumer) round(ctx context.Context) (moved, ended bool, err error) {
+	defer panics.Catch(&err)
 	if c.relist || !c.open() {
 		if err := c.list(ctx); err != nil {
 			return false, false, err
@@ -179,24 +182,24 @@ func (c *consumer) read(ctx context.Context, shard string) (moved, ended bool, e
 		if err != nil {
 			return moved, false, err
 		}
-		out, err := c.p.streams.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: aws.String(it)})
+		records, next, err := c.page(ctx, it)
 		if err != nil {
 			delete(c.iterators, shard) // expired, trimmed or unknown: the next round requests a new one
 			return moved, false, fmt.Errorf("reading the stream: %w", err)
 		}
-		if err := c.take(ctx, shard, out.Records); err != nil {
+		if err := c.take(ctx, shard, records); err != nil {
 			delete(c.iterators, shard)
 			return moved, false, err
 		}
-		moved = moved || len(out.Records) > 0
-		c.note(shard, deliveredUntil(began, out.Records))
-		if out.NextShardIterator == nil {
+		moved = moved || len(records) > 0
+		c.note(shard, deliveredUntil(began, records))
+		if next == "" {
 			delete(c.iterators, shard)
 			c.relist = true
 			return moved, true, c.checkpoint.set(shard, position{After: c.checkpoint.Shards[shard].After, Done: true})
 		}
-		c.iterators[shard] = *out.NextShardIterator
-		if len(out.Records) == 0 {
+		c.iterators[shard] = next
+		if len(records) == 0 {
 			return moved, true, nil
 		}
 	}
@@ -234,35 +237,38 @@ func (c *consumer) iterator(ctx context.Context, shard string) (string, error) {
 	return c.iterators[shard], nil
 }
 
-// take passes records to the function in batches and advances the checkpoint.
-func (c *consumer) take(ctx context.Context, shard string, raw []types.Record) error {
+// take passes records to the function in batches and advances the checkpoint. A
+// record that cannot be read is given up.
+func (c *consumer) take(ctx context.Context, shard string, page []received) error {
 	after := c.checkpoint.Shards[shard].After
-	var records []events.DynamoDBEventRecord
-	for _, r := range raw {
-		event, err := stream.Record(r, c.arn)
-		if err != nil {
-			return err
-		}
-		if seq := event.Change.SequenceNumber; after == "" || stream.Later(seq, after) {
-			records = append(records, event)
-		}
-	}
+	records := slices.DeleteFunc(page, func(r received) bool {
+		seq := r.Change.SequenceNumber
+		return seq != "" && after != "" && !stream.Later(seq, after)
+	})
 	for len(records) > 0 {
 		n := min(c.BatchSize, len(records))
 		var passed []events.DynamoDBEventRecord
 		for _, r := range records[:n] {
-			passes, err := c.passes(r)
-			if err != nil {
-				return err
+			passes := r.fault == nil
+			if passes {
+				passes, r.fault = c.passes(r.DynamoDBEventRecord)
+			}
+			if r.fault != nil {
+				if err := c.giveUp(shard, []events.DynamoDBEventRecord{r.DynamoDBEventRecord}, r.fault); err != nil {
+					return err
+				}
 			}
 			if passes {
-				passed = append(passed, r)
+				passed = append(passed, r.DynamoDBEventRecord)
 			}
 		}
 		if err := c.deliver(ctx, shard, passed); err != nil {
 			return err
 		}
-		if err := c.checkpoint.set(shard, position{After: records[n-1].Change.SequenceNumber}); err != nil {
+		for _, r := range records[:n] { // one without a number comes again after a restart, if it is the last
+			after = cmp.Or(r.Change.SequenceNumber, after)
+		}
+		if err := c.checkpoint.set(shard, position{After: after}); err != nil {
 			return err
 		}
 		records = records[n:]
@@ -332,8 +338,9 @@ func (c *consumer) exhausted(failures int, r events.DynamoDBEventRecord) bool {
 
 func (c *consumer) giveUp(shard string, lost []events.DynamoDBEventRecord, cause error) error {
 	for _, r := range lost {
-		c.p.o.Log.Error("stream record given up", "function", c.Name, "sequenceNumber", r.Change.SequenceNumber, "error",
-			cause)
+		key, _ := stream.KeyOf(r)
+		c.p.o.Log.Error("stream record given up", "function", c.Name, "event", r.EventID, "partition", key.PK,
+			"item", key.SK, "sequenceNumber", r.Change.SequenceNumber, "error", cause)
 		if err := c.p.letters.add(DeadLetter{At: time.Now().UTC(), Function: c.Name, Shard: shard, Error: cause.Error(),
 			Record: r}); err != nil {
 			return err
@@ -370,11 +377,7 @@ func (c *consumer) invoke(ctx context.Context, batch []events.DynamoDBEventRecor
 }
 
 func (c *consumer) call(ctx context.Context, payload json.RawMessage) (answer json.RawMessage, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("the function panicked: %v", r)
-		}
-	}()
+	defer panics.Catch(&err)
 	return c.Invoke(ctx, payload)
 }
 

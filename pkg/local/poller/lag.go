@@ -4,20 +4,16 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 )
 
 // deliveredUntil returns the time up to which a shard is delivered after the
 // delivery of the records. The records are the result of a read that began at
 // the given time. If there are none, the read has reached the end of the shard.
-func deliveredUntil(began time.Time, records []types.Record) time.Time {
+func deliveredUntil(began time.Time, records []received) time.Time {
 	if len(records) == 0 {
 		return began
 	}
-	if last := records[len(records)-1].Dynamodb; last.ApproximateCreationDateTime != nil {
-		return *last.ApproximateCreationDateTime
-	}
-	return time.Time{}
+	return records[len(records)-1].Change.ApproximateCreationDateTime.Time
 }
 
 // note records that what was written to the shard before t is delivered. A read

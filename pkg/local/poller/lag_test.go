@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/local/poller"
-	"svc/pkg/local/testkit"
 )
 
 // The lag of a function that keeps up stays small while the table is written

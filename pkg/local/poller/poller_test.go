@@ -21,9 +21,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"svc"
+	"svc/internal/test/testkit"
 	"svc/pkg/local/poller"
 	"svc/pkg/local/schema"
-	"svc/pkg/local/testkit"
 )
 
 // fixture is a table with its stream, and a folder for the poller.
@@ -38,12 +38,12 @@ type fixture struct {
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	url, name := testkit.Endpoint(t), testkit.Fresh()
-	arn, err := schema.EnsureTable(t.Context(), url, svc.Template, schema.Options{Name: name})
+	made, err := schema.EnsureTable(t.Context(), url, svc.Template, schema.Options{Name: name})
 	if err != nil {
 		t.Fatal(err)
 	}
 	db, _ := schema.Clients(url)
-	return &fixture{t: t, endpoint: url, table: name, arn: arn, dir: t.TempDir(), db: db}
+	return &fixture{t: t, endpoint: url, table: name, arn: made.StreamARN, dir: t.TempDir(), db: db}
 }
 
 func (p *fixture) poll(consumers ...poller.Consumer) *poller.Poller {

@@ -29,40 +29,45 @@ type Options struct {
 // DefaultName is the table's name on a developer's machine.
 const DefaultName = "svc"
 
-// EnsureTable creates the table that template.yaml describes on the engine at
-// endpoint. It returns the ARN of the table's stream, empty with StreamOff. If
-// the table exists and its keys or indexes differ from the template, it returns
-// an error. In an existing table it only switches on time to live and the stream,
-// as the options say.
-func EnsureTable(ctx context.Context, endpoint string, template []byte, o Options) (streamARN string, err error) {
+// Ensured is the table that EnsureTable found or created.
+type Ensured struct {
+	StreamARN string // empty with StreamOff
+	New       bool   // the table did not exist before
+}
+
+// EnsureTable creates the table that template.yaml describes on the engine at endpoint. If
+// the table exists and its keys or indexes differ from the template, it returns an error.
+// In an existing table it only switches on time to live and the stream, as the options say.
+func EnsureTable(ctx context.Context, endpoint string, template []byte, o Options) (out Ensured, err error) {
 	o.Name = cmp.Or(o.Name, DefaultName)
 	spec, err := tableOf(template)
 	if err != nil {
-		return "", err
+		return out, err
 	}
 	db, _ := Clients(endpoint)
 	in := spec.create(o)
 	_, err = db.CreateTable(ctx, in)
 	var exists *types.ResourceInUseException
 	if err != nil && !errors.As(err, &exists) {
-		return "", fmt.Errorf("creating the table %s: %w", o.Name, err)
+		return out, fmt.Errorf("creating the table %s: %w", o.Name, err)
 	}
+	out.New = err == nil
 	table, err := awaitActive(ctx, db, o.Name)
 	if err != nil {
-		return "", err
+		return out, err
 	}
 	if err := same(in, table); err != nil {
-		return "", err
+		return out, err
 	}
 	if !o.KeepExpired {
 		if err := ensureTTL(ctx, db, o.Name, spec.TimeToLive.AttributeName); err != nil {
-			return "", err
+			return out, err
 		}
 	}
-	if o.StreamOff {
-		return "", nil
+	if !o.StreamOff {
+		out.StreamARN, err = enableStream(ctx, db, table)
 	}
-	return enableStream(ctx, db, table)
+	return out, err
 }
 
 // EnableStream switches the table's stream on, with new and old images, and

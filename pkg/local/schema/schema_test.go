@@ -8,8 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"svc"
+	"svc/internal/test/testkit"
 	"svc/pkg/local/schema"
-	"svc/pkg/local/testkit"
 )
 
 // newTable returns the test's engine and the name of a table that does not
@@ -22,14 +22,14 @@ func newTable(t *testing.T) (url, name string) {
 func TestEnsureTable(t *testing.T) {
 	url, name := newTable(t)
 	ctx := t.Context()
-	arn, err := schema.EnsureTable(ctx, url, svc.Template, schema.Options{Name: name})
-	if err != nil || arn == "" {
-		t.Fatalf("EnsureTable: %q, %v", arn, err)
+	first, err := schema.EnsureTable(ctx, url, svc.Template, schema.Options{Name: name})
+	if err != nil || first.StreamARN == "" || !first.New {
+		t.Fatalf("EnsureTable: %+v, %v", first, err)
 	}
 	for range 2 {
 		again, err := schema.EnsureTable(ctx, url, svc.Template, schema.Options{Name: name})
-		if err != nil || again != arn {
-			t.Fatalf("again: %q, %v; want %q", again, err, arn)
+		if err != nil || again.StreamARN != first.StreamARN || again.New {
+			t.Fatalf("again: %+v, %v; want %+v", again, err, first)
 		}
 	}
 }
@@ -38,11 +38,11 @@ func TestStreamSwitchedOnLater(t *testing.T) {
 	url, name := newTable(t)
 	ctx := t.Context()
 	o := schema.Options{Name: name, StreamOff: true}
-	arn, err := schema.EnsureTable(ctx, url, svc.Template, o)
-	if err != nil || arn != "" {
-		t.Fatalf("EnsureTable: %q, %v", arn, err)
+	made, err := schema.EnsureTable(ctx, url, svc.Template, o)
+	if err != nil || made.StreamARN != "" {
+		t.Fatalf("EnsureTable: %+v, %v", made, err)
 	}
-	arn, err = schema.EnableStream(ctx, url, name)
+	arn, err := schema.EnableStream(ctx, url, name)
 	if err != nil || arn == "" {
 		t.Fatalf("EnableStream: %q, %v", arn, err)
 	}

@@ -104,13 +104,13 @@ func (g *generator) riderItems(t table.Tenant, a *actor, shards int) []table.Ite
 	labels := []string{"Home", "Work", "Gym", "Parents"}
 	for i := range r.IntN(4) {
 		spot, used := g.point(r), a.since.Add(time.Duration(r.Int64N(int64(g.now.Sub(a.since))+1)))
-		out = append(out, address.Item(t, a.id, address.Address{ID: g.idOf(r, ids.Address, used), Address: spot.address,
+		out = append(out, address.Kind.Item(t, a.id, address.Address{ID: g.idOf(r, ids.Address, used), Address: spot.address,
 			Lat: spot.lat, Lng: spot.lng,
 			Label: &labels[i], UsageCount: 1 + r.Int64N(30), LastUsedAt: timestamp.Format(used)}))
 	}
 	for i := range r.IntN(3) {
 		at := a.since.Add(time.Duration(i+1) * time.Hour)
-		out = append(out, payment.Item(t, a.id, payment.Method{ID: g.idOf(r, ids.Payment, at), Type: "CARD",
+		out = append(out, payment.Kind.Item(t, a.id, payment.Method{ID: g.idOf(r, ids.Payment, at), Type: "CARD",
 			Brand: one(r, []string{"visa", "mastercard", "amex"}),
 			Last4: fmt.Sprintf("%04d", r.IntN(10_000)), ExpMonth: 1 + r.IntN(12), ExpYear: g.now.Year() + 1 + r.IntN(5),
 			IsDefault: i == 0, CreatedAt: timestamp.Format(at)}))

@@ -6,8 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
+	"svc/pkg/base/panics"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/tenant"
@@ -41,7 +40,7 @@ func Run(ctx context.Context, db *table.DB, n tenant.Tenant, o Options) (Result,
 	out := Result{Run: p.Run, Resumed: resumed, Trips: p.Trips, Drivers: p.drivers(), Riders: p.riders(),
 		Businesses: p.businesses(), Orders: p.orders(), Items: r.items}
 	if err != nil {
-		_ = r.note(context.WithoutCancel(ctx), false) // if it fails, the next run waits
+		_ = r.saveProgress(context.WithoutCancel(ctx), false) // if it fails, the next run waits
 		return out, fmt.Errorf("seed: %w", err)
 	}
 	return out, nil
@@ -87,7 +86,7 @@ func (r *run) all(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", stages[r.Stage].name, err)
 		}
 	}
-	return r.note(ctx, false)
+	return r.saveProgress(ctx, false)
 }
 
 // generate computes the totals of all rides. It creates each ride for that, but
@@ -118,7 +117,7 @@ func (r *run) stage(ctx context.Context, s stage) error {
 			return err
 		}
 		r.Done++
-		if err := r.note(ctx, true); err != nil {
+		if err := r.saveProgress(ctx, true); err != nil {
 			return err
 		}
 		if r.o.Note != nil && s.total > 1 {
@@ -135,8 +134,8 @@ func (r *run) finish(ctx context.Context, _, _ int) error {
 	return r.o.Finish(ctx, r.resumed)
 }
 
-// note stores the progress of the run.
-func (r *run) note(ctx context.Context, working bool) error {
+// saveProgress stores the progress of the run.
+func (r *run) saveProgress(ctx context.Context, working bool) error {
 	r.Beat = ""
 	if working {
 		r.Beat = timestamp.Format(r.o.By.At.Add(time.Since(r.began)))
@@ -150,7 +149,7 @@ const workers, itemsPerLoad = 4, 25
 // load writes groups of items, one group after the other.
 func (r *run) load(ctx context.Context, groups ...[]table.Item) error {
 	for _, items := range groups {
-		work, ctx := errgroup.WithContext(ctx)
+		work, ctx := panics.WithContext(ctx)
 		work.SetLimit(workers)
 		for some := range slices.Chunk(items, itemsPerLoad) {
 			work.Go(func() error { return r.t.Load(ctx, some...) })

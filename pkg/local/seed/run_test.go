@@ -12,13 +12,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/tenant"
-	"svc/pkg/local/testkit"
 )
 
 // The next run finishes a run that was interrupted at any point. The result
@@ -43,7 +43,9 @@ func TestInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := contents(tn)
-	for _, after := range []int{6, 9, 15, 30} {
+	points := []int{6, 9, 15, 30}
+	for _, i := range testkit.Sample(t, len(points)) {
+		after := points[i]
 		t.Run(fmt.Sprint("after ", after), func(t *testing.T) {
 			t.Parallel() // a broken wire waits between attempts
 			wire := &testkit.Wire{}
@@ -80,7 +82,7 @@ func serviceItems(t *testing.T, n tenant.Tenant, tn table.Tenant) []table.Item {
 	}
 	out := []table.Item{{Key: authz.FlagsKey(tn, 0), Type: "flags", Attrs: map[string]any{"currency": n.Currency}}}
 	for _, s := range services {
-		out = append(out, settings.ServiceItem(tn, s))
+		out = append(out, settings.ServiceKind.Item(tn, "", s))
 	}
 	return out
 }
@@ -116,10 +118,10 @@ func TestPeople(t *testing.T) {
 	if _, err := Run(t.Context(), db, n, options(30)); err != nil {
 		t.Fatal(err)
 	}
-	if d, err := driver.Find(t.Context(), tn, "driver.1.3@metro.example"); err != nil || d.VehiclePlate == nil {
+	if d, err := driver.Store.Find(t.Context(), tn, "driver.1.3@metro.example"); err != nil || d.VehiclePlate == nil {
 		t.Errorf("%+v, %v", d, err)
 	}
-	c, err := customer.Find(t.Context(), tn, "rider.1.20@metro.example")
+	c, err := customer.Store.Find(t.Context(), tn, "rider.1.20@metro.example")
 	if err != nil || c.Name == "" || c.CreatedAt > "2026-03-01T12" {
 		t.Errorf("%+v, %v", c, err)
 	}

@@ -154,11 +154,15 @@ func (r *run) business(n int) delivery.Business {
 }
 
 func (r *run) businesses(ctx context.Context, from, to int) error {
-	return loadEach(ctx, r, from, to, r.business, delivery.BusinessItem)
+	return loadEach(ctx, r, from, to, r.business, func(t table.Tenant, b delivery.Business, shards int) table.Item {
+		return delivery.BusinessKind.Sharded(t, b, b.ID, shards)
+	})
 }
 
 func (r *run) orders(ctx context.Context, from, to int) error {
-	return loadEach(ctx, r, from, to, r.order, delivery.OrderItem)
+	return loadEach(ctx, r, from, to, r.order, func(t table.Tenant, o delivery.Order, shards int) table.Item {
+		return delivery.OrderKind.Sharded(t, o, o.ID, shards)
+	})
 }
 
 func loadEach[T any](ctx context.Context, r *run, from, to int, made func(int) T,

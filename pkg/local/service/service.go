@@ -18,6 +18,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"svc/pkg/base/panics"
 	"svc/pkg/edge/gateway/emulator"
 	"svc/pkg/local/engine"
 	"svc/pkg/local/folder"
@@ -28,11 +29,14 @@ import (
 // Environment is the environment of the functions: addresses, table and data
 // folder.
 type Environment struct {
-	// BaseURL is the gateway's address, the issuer of the tokens.
+	// BaseURL is the service's address, the issuer of the tokens: the gateway's, or
+	// Options.Issuer.
 	BaseURL string
 	// Endpoint and Table locate the data.
 	Endpoint string
 	Table    string
+	// New means that the table did not exist before this start.
+	New bool
 	// Data is the data folder, an absolute path. With Memory, the service itself
 	// writes only the lock and dev.json there.
 	Data   string
@@ -51,10 +55,14 @@ type Options struct {
 	// Memory keeps the table in memory. dev.json is still in the data folder,
 	// so that other commands find the service.
 	Memory bool
-	// Direct is for tests: see engine.Options.
-	Direct bool
+	// Endpoint is the address of an engine that runs already; empty means that
+	// Start starts one.
+	Endpoint string
 	// Port of the gateway on 127.0.0.1; 0 picks a free one.
 	Port int
+	// Issuer is the address of a proxy that leads to the gateway, without a slash at
+	// its end; empty means that there is none.
+	Issuer string
 	// Table's name; empty means schema.DefaultName.
 	Table string
 	// Template is the content of template.yaml.
@@ -73,6 +81,8 @@ type Options struct {
 // Service is the complete project in one process.
 type Service struct {
 	Environment
+	// Local is the gateway's address on this machine.
+	Local string
 	// Poller delivers the table's stream; its Drain waits for the delivery.
 	Poller *poller.Poller
 
@@ -126,7 +136,8 @@ func Start(ctx context.Context, o Options) (s *Service, err error) {
 		}
 	}()
 	return s, folder.Write(folder.Running{
-		BaseURL: s.BaseURL, Endpoint: s.Endpoint, Table: s.Table, Data: s.Data, Pid: os.Getpid(), Memory: s.Memory,
+		BaseURL: s.BaseURL, Local: s.Local, Endpoint: s.Endpoint, Table: s.Table, Data: s.Data, Pid: os.Getpid(),
+		Memory: s.Memory,
 	})
 }
 
@@ -144,16 +155,21 @@ func listen(port int) (net.Listener, error) {
 
 // assemble starts everything behind the gateway.
 func (s *Service) assemble(ctx context.Context, o Options, listener net.Listener) (err error) {
-	s.engine, err = engine.Start(ctx, engine.Options{Dir: s.Data, Memory: o.Memory, Direct: o.Direct, Stderr: o.Engine})
+	s.engine = &engine.Engine{URL: o.Endpoint, Kind: engine.External}
+	if o.Endpoint == "" {
+		s.engine, err = engine.Start(ctx, engine.Options{Dir: s.Data, Memory: o.Memory, Stderr: o.Engine})
+	}
 	if err != nil {
 		return err
 	}
-	s.BaseURL = "http://" + listener.Addr().String()
+	s.Local = "http://" + listener.Addr().String()
+	s.BaseURL = cmp.Or(o.Issuer, s.Local)
 	s.Endpoint, s.Table, s.Memory = s.engine.URL, o.Table, o.Memory
-	stream, err := schema.EnsureTable(ctx, s.Endpoint, o.Template, schema.Options{Name: s.Table})
+	ensured, err := schema.EnsureTable(ctx, s.Endpoint, o.Template, schema.Options{Name: s.Table})
 	if err != nil {
 		return err
 	}
+	s.New = ensured.New
 	dir := s.Data
 	if s.Memory {
 		dir = ""
@@ -183,7 +199,7 @@ func (s *Service) assemble(ctx context.Context, o Options, listener net.Listener
 	if err := s.runScheduled(ctx, app, o.Template, o.Log); err != nil {
 		return err
 	}
-	if err := s.Poller.Start(stream, consumers); err != nil {
+	if err := s.Poller.Start(ensured.StreamARN, consumers); err != nil {
 		return err
 	}
 	go func() { // never fires for an external engine: Exited is nil
@@ -203,7 +219,7 @@ func (s *Service) runScheduled(ctx context.Context, app App, template []byte, lo
 	call := func(ctx context.Context, one emulator.Schedule) error {
 		ctx, cancel := context.WithTimeout(ctx, one.Timeout)
 		defer cancel()
-		if err := app.Scheduled[one.Function](ctx); err != nil {
+		if err := panics.Try(func() error { return app.Scheduled[one.Function](ctx) }); err != nil {
 			return fmt.Errorf("%s: %w", one.Function, err)
 		}
 		return nil
@@ -240,10 +256,6 @@ func (s *Service) fail(err error) {
 	default:
 	}
 }
-
-// Exposed reports whether other users of the machine can read the data at the
-// engine's own port.
-func (s *Service) Exposed() bool { return s.engine.Exposed }
 
 // Wait returns nil when ctx ends, and an error when the service cannot
 // continue.

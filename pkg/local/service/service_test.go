@@ -17,12 +17,12 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"svc"
+	"svc/internal/test/testkit"
 	"svc/pkg/data/table"
 	"svc/pkg/edge/gateway/emulator"
 	"svc/pkg/local/folder"
 	"svc/pkg/local/schema"
 	"svc/pkg/local/service"
-	"svc/pkg/local/testkit"
 )
 
 // someApp returns functions that respond to every route of the template with

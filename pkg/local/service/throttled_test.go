@@ -14,12 +14,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"svc"
+	"svc/internal/test/testkit"
 	"svc/pkg/data/table"
 	"svc/pkg/edge/gateway/emulator"
 	"svc/pkg/local/poller"
 	"svc/pkg/local/schema"
 	"svc/pkg/local/service"
-	"svc/pkg/local/testkit"
 )
 
 // throttled is a stream function that fails while the table is throttled, and
@@ -79,7 +79,7 @@ func (f *throttled) invoke(_ context.Context, payload json.RawMessage) (json.Raw
 func throttle(t *testing.T, d time.Duration, named bool) (*throttled, int) {
 	t.Helper()
 	url, name := testkit.Endpoint(t), testkit.Fresh()
-	arn, err := schema.EnsureTable(t.Context(), url, svc.Template, schema.Options{Name: name})
+	made, err := schema.EnsureTable(t.Context(), url, svc.Template, schema.Options{Name: name})
 	testkit.Must(t, err)
 	db, err := table.Open(t.Context(), table.Options{Table: name, Endpoint: url})
 	testkit.Must(t, err)
@@ -96,7 +96,7 @@ func throttle(t *testing.T, d time.Duration, named bool) (*throttled, int) {
 	consumers, err := app.Consumers(svc.Template)
 	testkit.Must(t, err)
 	p := poller.New(poller.Options{Endpoint: url, Backoff: f.backoff, Now: f.clock})
-	testkit.Must(t, p.Start(arn, consumers))
+	testkit.Must(t, p.Start(made.StreamARN, consumers))
 	defer p.Stop()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()

@@ -6,7 +6,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"svc/pkg/local/testkit"
+	"svc/internal/test/testkit"
 )
 
 // axe runs axe-core on the current page and returns its findings.

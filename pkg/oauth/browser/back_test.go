@@ -7,7 +7,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"svc/pkg/local/testkit"
+	"svc/internal/test/testkit"
 )
 
 // The back button leads over every page that a person saw, also over those that

@@ -15,10 +15,10 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/domain/page"
 	"svc/pkg/local/demo"
-	"svc/pkg/local/testkit"
 )
 
 var pictures = flag.String("pictures", "", "write pictures of every page in every language into this folder")
@@ -40,7 +40,11 @@ func everyPage(t *testing.T) map[string]page.Content {
 		"signup-link": page.Password{Action: "password", CSRF: "c", Account: email, Problem: "agree", Least: 10, Named: true,
 			Given: "Ana", Family: "von und zu Hohenstein", Agree: "a"},
 		"company": page.Company{Action: "apps", Query: url.Values{}, Slug: "metro-cabs-of-the-whole-city", Problem: true},
-		"terms":   page.Terms{Action: "terms", CSRF: "c", Account: email, Agree: "a", Problem: "agree", Switch: "authorize"},
+		"audience": page.Audience{Client: "Fleet Planner 2.0 (beta)", Choices: []page.AudienceChoice{{Audience: "driver",
+			To: "authorize?a"}, {Audience: "dashboard", To: "authorize?b"}, {Audience: "rider", To: "authorize?c"}}},
+		"by-form": page.Message{Kind: "request", Detail: "invalid_scope", Back: page.Back{Host: "planner.example:8443",
+			To: "https://planner.example:8443/cb", Fields: url.Values{"error": {"invalid_scope"}}}},
+		"terms": page.Terms{Action: "terms", CSRF: "c", Account: email, Agree: "a", Problem: "agree", Switch: "authorize"},
 		"picker": page.Picker{Action: "tenant", CSRF: "c", Account: email, Switch: "authorize",
 			Choices: []page.Choice{{Slug: "metro", Name: "Metro Cabs"}, {Slug: "nur", Name: "تاكسي النور (شمال)"}}},
 		"consent": page.Consent{Action: "consent", CSRF: "c", Client: "Fleet Planner 2.0 (beta)",
@@ -70,7 +74,7 @@ func everyPage(t *testing.T) map[string]page.Content {
 			m.Again = "forgot"
 		}
 		if kind == "leave" {
-			m.Host, m.Back = "planner.example", "https://planner.example/cb"
+			m.Back = page.Back{Host: "planner.example", To: "https://planner.example/cb"}
 		}
 		all[kind] = m
 	}

@@ -17,10 +17,10 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/data/audit"
 	"svc/pkg/domain/tenant"
-	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/flow"
 	"svc/pkg/oauth/link"
 )
@@ -125,7 +125,6 @@ func TestBranding(t *testing.T) {
 // The keyboard is enough to get from sign-in to the client, with scripts
 // disabled.
 func TestKeyboardWithoutScript(t *testing.T) {
-	testkit.Long(t)
 	s := newStand(t)
 	client := s.register(t, "dashboard")
 	ctx := tab(t, desktop.in("light"))

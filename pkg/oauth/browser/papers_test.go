@@ -13,11 +13,11 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/domain/page"
 	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/statement"
 	"svc/pkg/domain/wallet"
-	"svc/pkg/local/testkit"
 )
 
 // Receipts and statements in every language, as TestLanguages does with the others.

@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/access/signing"
 	"svc/pkg/data/audit"
@@ -23,7 +24,6 @@ import (
 	"svc/pkg/domain/person"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/local/demo"
-	"svc/pkg/local/testkit"
 	"svc/pkg/oauth"
 	"svc/pkg/oauth/flow"
 )
@@ -62,10 +62,8 @@ func newStand(t *testing.T) *stand {
 	}))
 	t.Cleanup(s.client.Close)
 	keys := keyRing.SigningKeys(t, s.db, signing.Options{Issuer: s.server.URL})
-	handler = s.over(oauth.New(oauth.Config{BaseURL: s.server.URL, Mail: func(context.Context, string, string,
-		string) error {
-		return nil
-	}}, s.db, keys, nil).Handler())
+	handler = s.over(oauth.New(oauth.Config{BaseURL: s.server.URL, MailTime: -1,
+		Mail: func(context.Context, string, string, string) error { return nil }}, s.db, keys, nil).Handler())
 	s.people(t)
 	return s
 }
@@ -91,7 +89,7 @@ func (s *stand) people(t *testing.T) {
 		testkit.Must(t, err)
 		s.paint(t, in, look)
 	}
-	_, err = customer.Create(ctx, s.db.Tenant(s.metro.ID), by,
+	_, err = customer.Store.Create(ctx, s.db.Tenant(s.metro.ID), by,
 		customer.Record{Customer: customer.Customer{FirstName: "Rita", Email: "rita@home.example"}}, hash)
 	testkit.Must(t, err)
 }

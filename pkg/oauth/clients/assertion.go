@@ -34,7 +34,7 @@ func (reg *Registry) authenticateByKey(ctx context.Context, c Client, by protoco
 	if !signed {
 		return Client{}, c.refusal(by)
 	}
-	c.AlsoPublic = false // the client has authenticated in this request
+	c.proved = true
 	return c, reg.use(ctx, by.Assertion)
 }
 
@@ -62,11 +62,12 @@ func (reg *Registry) Recognizes(c Client, by protocol.Credentials) bool {
 var errUsed = &protocol.Error{Status: http.StatusUnauthorized, Code: "invalid_client",
 	Description: "The client assertion was used before. Send a new one with another jti."}
 
-var _ = table.Kind{Type: "assertion", Personal: "nothing",
+var _ = table.Kind[any]{Type: "assertion", Personal: "nothing",
 	Once: "a jti is used once; one that is over may be replaced, whatever it holds"}
 
-// use records the assertion until it expires. A second use is rejected. Each
-// assertion has its own partition, so that no key is hot.
+// use records the assertion until it expires. A second use is rejected. The caller has
+// verified the signature, so that nobody else can use up a jti. Each assertion has its own
+// partition, so that no key is hot.
 func (reg *Registry) use(ctx context.Context, a signing.Assertion) error {
 	used := table.Item{Key: reg.p.Key("CLIENT", "ASSERTION", ids.Hash(a.Client+" "+a.ID), "ASSERTION"), Type: "assertion",
 		Expires: a.Expires}

@@ -36,8 +36,9 @@ func (c Client) authenticates(by protocol.Credentials) bool {
 }
 
 // refusal returns the error invalid_client. If the credentials are of a method
-// that the client did not register, its text names the registered one. It says
-// nothing about a secret.
+// that the client did not register, its text names the registered one: this is the most
+// common mistake of a first integration, and a client_id is public. It says nothing about
+// a secret.
 func (c Client) refusal(by protocol.Credentials) *protocol.Error {
 	refused := protocol.InvalidClient(by.Header)
 	if !c.Disabled && by.Method != c.AuthMethod {

@@ -16,12 +16,12 @@ import (
 	"time"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/access/throttle"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/oauth/protocol"
-	"svc/pkg/oauth/throttle"
 )
 
 // UnusedLife is how long the registry keeps a client that nobody has used.
@@ -62,10 +62,15 @@ type Client struct {
 	Expires  time.Time `json:"-"` // zero: no expiry (see MarkUsed), or not stored
 	version  int64
 	unknown  table.Unknown // of the stored item
+	proved   bool          // it authenticated by a key in this request
 }
 
-// Public reports whether the client may make requests without credentials.
-func (c Client) Public() bool { return c.AuthMethod == protocol.AuthNone || c.AlsoPublic }
+// Public reports whether the client may make requests without credentials. A client
+// that has authenticated in this request counts as confidential.
+func (c Client) Public() bool { return c.AuthMethod == protocol.AuthNone || c.AlsoPublic && !c.proved }
+
+// AlwaysConfidential reports whether the client can make no request without credentials.
+func (c Client) AlwaysConfidential() bool { return c.AuthMethod != protocol.AuthNone && !c.AlsoPublic }
 
 // secret reports whether the client has a secret.
 func (c Client) secret() bool {
@@ -78,6 +83,7 @@ var ErrUnknown = errors.New("no such client")
 // Registry stores the clients and serves the registration endpoints.
 type Registry struct {
 	baseURL   string
+	localKeys bool
 	p         table.Platform
 	now       func() time.Time
 	throttle  *throttle.Throttle
@@ -97,12 +103,15 @@ type Options struct {
 	// Documents fetches metadata documents and the keys at a client's jwks_uri.
 	// If nil, a transport that reaches only public addresses is used.
 	Documents http.RoundTripper
+	// LocalKeys allows a jwks_uri of this machine, with any port. Documents must reach it.
+	LocalKeys bool
 }
 
 // NewRegistry returns a registry that stores its clients in db.
 func NewRegistry(db *table.DB, o Options) *Registry {
-	return &Registry{baseURL: o.BaseURL, p: db.Platform("CLIENT"), now: o.Now, throttle: o.Throttle, limits: o.Limits,
-		documents: newDocuments(o.Documents), keySets: keySets{byURI: map[string]keySet{}}, log: o.Log}
+	return &Registry{baseURL: o.BaseURL, localKeys: o.LocalKeys, p: db.Platform("CLIENT"), now: o.Now,
+		throttle: o.Throttle, limits: o.Limits, documents: newDocuments(o.Documents),
+		keySets: keySets{byURI: map[string]keySet{}}, log: o.Log}
 }
 
 // Key is the key of a client's record.
@@ -152,7 +161,7 @@ func FromItem(it table.Item, now time.Time) (Client, error) {
 	return c, nil
 }
 
-var _ = table.Kind{Type: "client", Personal: "nothing"}
+var _ = table.Kind[any]{Type: "client", Personal: "nothing"}
 
 // Item encodes a client's record.
 func (reg *Registry) Item(c Client) table.Item {
@@ -200,7 +209,7 @@ func (reg *Registry) List(ctx context.Context, after string, limit int) (found [
 	return found, next, nil
 }
 
-var _ = table.Kind{Type: "state", Personal: "nothing", Once: "only updated"}
+var _ = table.Kind[any]{Type: "state", Personal: "nothing", Once: "only updated"}
 
 // stateItems returns the copies of a new client's state. Every API request
 // reads one copy.

@@ -11,9 +11,9 @@ import (
 	"slices"
 	"time"
 
+	"svc/pkg/access/throttle"
 	"svc/pkg/data/table"
 	"svc/pkg/oauth/protocol"
-	"svc/pkg/oauth/throttle"
 )
 
 // A client_id may be an https address that publishes the client's metadata
@@ -37,8 +37,9 @@ const (
 	documentHostKey   = "document-host"    //
 )
 
-// parseDocument parses the document that was fetched from the address.
-func parseDocument(body []byte, at *url.URL) (Client, error) {
+// parseDocument parses the document that was fetched from the address. was is the stored
+// client, or zero.
+func parseDocument(body []byte, at *url.URL, was Client) (Client, error) {
 	m, err := parseMetadata(body)
 	if err != nil {
 		return Client{}, err
@@ -57,7 +58,7 @@ func parseDocument(body []byte, at *url.URL) (Client, error) {
 	if err != nil {
 		return Client{}, err
 	}
-	m.AuthMethod, m.alsoPublic = &method, public
+	m.AuthMethod, m.alsoPublic, m.was = &method, public, was
 	if m.Name == nil {
 		name := at.Host
 		m.Name = &name
@@ -99,7 +100,7 @@ func (reg *Registry) document(ctx context.Context, at *url.URL) (Client, error) 
 	if stale && reg.documents.triedRecently(id, reg.now()) {
 		return stored, nil
 	}
-	c, err := reg.fetch(ctx, at, err == nil, reg.fetchedAt(stored))
+	c, err := reg.fetch(ctx, at, stored)
 	if stale && unreachable(err) {
 		reg.documents.noteTry(id, reg.now())
 		return stored, nil
@@ -127,12 +128,12 @@ func unreachable(err error) bool {
 }
 
 // fetch fetches, validates and caches the document, unless the cache has a
-// fresh one that was fetched at since or later. It does not cache failures.
+// fresh one that is not older than the stored client. It does not cache failures.
 // Each fetch counts for the caller's address. It also counts for the document's
 // host, or for the client if it is stored, which means that somebody consented
 // to it. So requests for invented addresses of the same host cannot use up the
 // budget of a stored client.
-func (reg *Registry) fetch(ctx context.Context, at *url.URL, stored bool, since time.Time) (Client, error) {
+func (reg *Registry) fetch(ctx context.Context, at *url.URL, stored Client) (Client, error) {
 	if reg.ours(at) {
 		return Client{}, errOurs
 	}
@@ -141,14 +142,14 @@ func (reg *Registry) fetch(ctx context.Context, at *url.URL, stored bool, since 
 		return Client{}, err
 	}
 	defer done()
-	if c, ok := reg.documents.get(at.String(), reg.now(), since); ok { // fetched while we waited
+	if c, ok := reg.documents.get(at.String(), reg.now(), reg.fetchedAt(stored)); ok { // fetched while we waited
 		return c, nil
 	}
 	if err := reg.spendOfAddress(ctx); err != nil {
 		return Client{}, err
 	}
 	budget := at.Host
-	if stored {
+	if stored.ID != "" {
 		budget = at.String()
 	}
 	if err := reg.spend(ctx, budget); err != nil {
@@ -159,7 +160,7 @@ func (reg *Registry) fetch(ctx context.Context, at *url.URL, stored bool, since 
 	if err != nil {
 		return Client{}, err
 	}
-	c, err := parseDocument(body, at)
+	c, err := parseDocument(body, at, stored)
 	if err != nil {
 		return Client{}, err
 	}
@@ -276,7 +277,7 @@ func (reg *Registry) renewed(ctx context.Context, c Client, force bool) (Client,
 	default:
 		reg.documents.noteTry(c.ID, now)
 		reg.documents.drop(c.ID)
-		if next, err = reg.fetch(ctx, at, true, reg.fetchedAt(c)); err != nil {
+		if next, err = reg.fetch(ctx, at, c); err != nil {
 			return c, nil // the stored document counts while its address cannot be reached
 		}
 	}

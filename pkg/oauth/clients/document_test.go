@@ -310,7 +310,7 @@ func FuzzDocument(f *testing.F) {
 	f.Add([]byte(`{"client_id":"https://app.example/client","redirect_uris":["https://app.example/cb"]}`))
 	f.Add([]byte(`{"client_id":"https://app.example/client","client_secret":null,"redirect_uris":["http://127.0.0.1/"],"scope":"openid rider.trips:read"}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		c, err := parseDocument(body, at)
+		c, err := parseDocument(body, at, Client{})
 		if err != nil {
 			return
 		}

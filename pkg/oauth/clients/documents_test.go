@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/test/testkit"
+	"svc/pkg/access/throttle"
 	"svc/pkg/data/table"
-	"svc/pkg/local/testkit"
-	"svc/pkg/oauth/throttle"
 )
 
 const appURL = "https://app.example/client"

@@ -53,8 +53,7 @@ func FuzzRegistration(f *testing.F) {
 			}
 			scheme, _, _ := strings.Cut(strings.ToLower(uri), ":")
 			good := scheme == "https" || scheme == "http" && loopback.MatchString(uri)
-			if slices.Contains(reservedSchemes, scheme) && !good ||
-				!c.Public() && scheme != "http" && scheme != "https" && !strings.Contains(scheme, ".") {
+			if !good && !ownScheme.MatchString(scheme) && (!c.Public() || !slices.Contains(knownApps, scheme)) {
 				t.Errorf("%q may be redirected to: public %v", uri, c.Public())
 			}
 		}

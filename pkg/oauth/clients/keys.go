@@ -63,7 +63,7 @@ func (k *keySets) put(uri string, s keySet) {
 	was, had := k.byURI[uri]
 	if !had {
 		if len(k.byURI) >= mostDocuments {
-			k.evict(false)
+			k.removeOldest(false)
 		}
 		k.last++
 		was.order = k.last
@@ -83,7 +83,7 @@ func (k *keySets) prove(uri string) {
 		return
 	}
 	if !s.proven && k.proven() >= mostProven {
-		k.evict(true)
+		k.removeOldest(true)
 	}
 	k.last++
 	s.proven, s.order = true, k.last
@@ -100,9 +100,9 @@ func (k *keySets) proven() (n int) {
 	return n
 }
 
-// evict removes the first set, in order, of the proven or of the unproven ones.
+// removeOldest removes the first set, in order, of the proven or of the unproven ones.
 // The caller holds the lock.
-func (k *keySets) evict(proven bool) {
+func (k *keySets) removeOldest(proven bool) {
 	first := ""
 	for uri, s := range k.byURI {
 		if s.proven == proven && (first == "" || s.order < k.byURI[first].order) {
@@ -154,7 +154,7 @@ func (reg *Registry) fetchedKeys(ctx context.Context, c Client, again bool) (sig
 
 func (reg *Registry) fetchKeys(ctx context.Context, c Client, again bool) (signing.ClientKeys, time.Duration, error) {
 	at, err := url.Parse(c.KeysURI)
-	if err != nil || reg.ours(at) {
+	if err != nil || reg.ours(at) && (!reg.localKeys || !onLoopback(at)) {
 		return nil, 0, errOurs
 	}
 	budget := at.Host

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"svc/pkg/local/testkit"
-	"svc/pkg/oauth/throttle"
+	"svc/internal/test/testkit"
+	"svc/pkg/access/throttle"
 )
 
 // A jwks_uri is fetched with the same rules as a metadata document: from public

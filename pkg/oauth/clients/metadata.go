@@ -10,6 +10,7 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/access/signing"
+	"svc/pkg/base/outbound"
 	"svc/pkg/oauth/protocol"
 )
 
@@ -54,7 +55,9 @@ type metadata struct {
 	ClientID     *string `json:"client_id"`
 	ClientSecret *string `json:"client_secret"`
 
-	alsoPublic bool // see Client.AlsoPublic
+	alsoPublic bool   // see Client.AlsoPublic
+	was        Client // the client before the change; zero for a new one
+	localKeys  bool   // see Options.LocalKeys
 }
 
 // descriptive is a member that describes the client and decides nothing. A
@@ -259,11 +262,12 @@ func (c *Client) setScopes(m metadata) error {
 }
 
 // setURIs sets the usable addresses, and the application type if the metadata
-// has no valid one.
+// has no valid one. The type does not limit the addresses: anybody may register as native,
+// and some native applications register as web.
 func (c *Client) setURIs(m metadata, wrong *faults) {
 	var unusable faults
-	c.RedirectURIs, unusable = usableURIs(m.RedirectURIs, c.Public())
-	c.LogoutURIs, _ = usableURIs(m.LogoutURIs, c.Public())
+	c.RedirectURIs, unusable = usableURIs(m.RedirectURIs, c.Public(), m.was.RedirectURIs)
+	c.LogoutURIs, _ = usableURIs(m.LogoutURIs, c.Public(), m.was.LogoutURIs)
 	if c.ApplicationType = m.ApplicationType.value; c.ApplicationType != "web" && c.ApplicationType != "native" {
 		c.ApplicationType = "web"
 		if !slices.ContainsFunc(c.RedirectURIs, isHTTPS) {
@@ -280,10 +284,11 @@ func (c *Client) setURIs(m metadata, wrong *faults) {
 }
 
 // usableURIs returns the first addresses that a client may register, each once,
-// at most mostRedirects, and the faults of others, at most mostFaults.
-func usableURIs(uris []string, public bool) (usable []string, unusable faults) {
+// at most mostRedirects, and the faults of others, at most mostFaults. had are the
+// addresses that the client has already.
+func usableURIs(uris []string, public bool, had []string) (usable []string, unusable faults) {
 	for _, uri := range uris {
-		switch reason := redirectFault(uri, public); {
+		switch reason := redirectFault(uri, public, slices.Contains(had, uri)); {
 		case len(usable) == mostRedirects:
 			return usable, unusable
 		case reason == "" && !slices.Contains(usable, uri):
@@ -320,7 +325,9 @@ func (c *Client) setKeys(m metadata) error {
 		return nil
 	}
 	u, err := parseURI(m.KeysURI)
-	if err != nil || u.Scheme != "https" || u.User != nil || u.Fragment != "" || !domainName(u.Host) {
+	if err != nil || u.User != nil || u.Fragment != "" || (u.Scheme != "https" || !domainName(u.Host)) &&
+		(!m.localKeys || u.Scheme != "https" && u.Scheme != "http" || !onLoopback(u) ||
+			outbound.CheckPort(u) != "") {
 		return badMetadata("jwks_uri must be an https address of a domain name, without a port.")
 	}
 	c.KeysURI = m.KeysURI

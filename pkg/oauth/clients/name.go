@@ -5,7 +5,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"svc/pkg/base/lookalike"
 	"svc/pkg/base/plaintext"
 )
 
@@ -21,7 +20,7 @@ func checkName(name string) error {
 		return badMetadata("client_name must not contain control, invisible or private-use characters.")
 	case isFrame(name):
 		return badMetadata("client_name must not contain quotation marks, two blanks in a row or a drawn line, as in ---.")
-	case lookalike.OfPlatform(name):
+	case plaintext.LooksLikePlatform(name):
 		return badMetadata("client_name must not look like the platform's own name.")
 	}
 	return nil

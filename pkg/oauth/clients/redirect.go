@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"svc/pkg/base/outbound"
 )
 
 // loopback matches a redirect URI of a native application that listens on the
@@ -60,8 +62,8 @@ func RedirectTarget(uri string) (target string, local bool) {
 
 // redirectFault returns what is wrong with a redirect URI, or "" if it may be
 // registered (RFC 6749 section 3.1.2, RFC 8252 section 7). public reports whether
-// the client is a public one.
-func redirectFault(uri string, public bool) string {
+// the client is a public one, and kept whether it has the address already.
+func redirectFault(uri string, public, kept bool) string {
 	u, err := parseURI(uri)
 	switch {
 	case err != nil:
@@ -74,6 +76,8 @@ func redirectFault(uri string, public bool) string {
 		return "user information is not allowed"
 	case dotted(u):
 		return "dot segments are not allowed"
+	case outbound.CheckPort(u) != "" && !kept:
+		return outbound.CheckPort(u)
 	}
 	for _, name := range ownParameters { // RFC 6749 section 3.1: no parameter occurs twice
 		if u.Query().Has(name) {
@@ -92,36 +96,48 @@ func redirectFault(uri string, public bool) string {
 		}
 		return ""
 	}
-	return schemeFault(u, public)
+	return schemeFault(u, public, kept)
 }
 
 // schemeFault returns what is wrong with an address of a scheme other than http
-// and https, or "". The scheme should be a reversed domain name (RFC 8252
-// section 7.1). Many applications have one without a dot. Any application may
-// claim such a scheme, so only public clients, which have no secret to lose, may
-// have it. The consent page names the scheme each time.
-func schemeFault(u *url.URL, public bool) string {
+// and https, or "". The scheme is a reversed domain name (RFC 8252 section 7.1), or that
+// of a known application. Any application may claim a scheme without a dot, so only
+// public clients, which have no secret to lose, may have one. The consent page names the
+// scheme each time. kept reports whether the client has the address already.
+func schemeFault(u *url.URL, public, kept bool) string {
+	dot := strings.Contains(u.Scheme, ".")
 	switch {
-	case slices.Contains(reservedSchemes, u.Scheme) || strings.HasPrefix(u.Scheme, "ms-") || len(u.Scheme) == 1:
-		return "the scheme " + u.Scheme + " does not belong to one application (use https, loopback http or a private " +
-			"scheme such as com.example.app)"
-	case strings.Contains(u.Scheme, "."):
-		return ""
-	case !public:
+	case !dot && !public:
 		return "it must be https, loopback http or a private scheme such as com.example.app " +
 			"(other schemes are for token_endpoint_auth_method none only)"
-	case u.Host == "" && !strings.HasPrefix(u.Path, "/"):
+	case kept:
+		return ""
+	case !isOwnScheme(u.Scheme) && !slices.Contains(knownApps, u.Scheme):
+		return "the scheme " + u.Scheme + " is not that of one application (use https, loopback http or your reversed " +
+			"domain name as in com.example.app:/callback)"
+	case !dot && u.Host == "" && !strings.HasPrefix(u.Path, "/"):
 		return "a slash must follow the scheme"
 	}
 	return ""
 }
 
-// reservedSchemes have a meaning for browsers, operating systems or other
-// software. Some run scripts, others open files or other devices.
-var reservedSchemes = strings.Fields(`about android-app blob chrome chrome-extension chrome-untrusted cid content
-	data devtools edge file filesystem ftp ftps git gopher hcp http https intent irc ircs jar javascript ldap ldaps
-	livescript localhost magnet mailto market mid mk mms mocha moz-extension news nfs nntp opera res resource rtsp
-	search search-ms sftp sip sips smb sms ssh svn tel telnet urn vbscript view-source vnc wss ws wyciwyg x-javascript`)
+// ownScheme matches a reversed domain name. Of its first label, a top-level domain, no
+// scheme of macOS or iOS is one (x-apple.systempreferences).
+var ownScheme = regexp.MustCompile(`^([a-z]{2,}|xn--[a-z0-9-]+)(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$`)
+
+// systemSchemes begin the schemes of programs that belong to an operating system, such as
+// microsoft.windows.camera. No client of this service is the domain's owner.
+var systemSchemes = []string{"microsoft.", "windows.", "com.microsoft.", "com.apple."}
+
+func isOwnScheme(scheme string) bool {
+	of := func(prefix string) bool { return strings.HasPrefix(scheme, prefix) }
+	return ownScheme.MatchString(scheme) && !slices.ContainsFunc(systemSchemes, of)
+}
+
+// knownApps are the schemes without a dot with which editors and agents' hosts receive
+// their codes. Every other scheme without a dot may start anything on the device.
+var knownApps = strings.Fields(`cherrystudio claude code-oss cursor goose kiro lmstudio raycast trae vscode
+	vscode-insiders vscodium warp windsurf zed`)
 
 // ownParameters are the parameters of an authorization response (RFC 6749
 // sections 4.1.2 and 4.1.2.1, RFC 9207 section 2).

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/access/throttle"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
 	"svc/pkg/oauth/protocol"
-	"svc/pkg/oauth/throttle"
 )
 
 // registered is the response of registration and management (RFC 7591 section
@@ -71,7 +71,7 @@ func (reg *Registry) registered(c Client, secret, token string) registered {
 
 // Register implements RFC 7591 section 3. Anybody may register a client.
 func (reg *Registry) Register(w http.ResponseWriter, r *http.Request) error {
-	m, err := readMetadata(r)
+	m, err := reg.readMetadata(r)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (reg *Registry) Register(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func readMetadata(r *http.Request) (metadata, error) {
+func (reg *Registry) readMetadata(r *http.Request) (metadata, error) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return metadata{}, &protocol.Error{Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type",
 			Description: "The body must be application/json."}
@@ -100,7 +100,9 @@ func readMetadata(r *http.Request) (metadata, error) {
 	if err != nil {
 		return metadata{}, protocol.BodyError(err)
 	}
-	return parseMetadata(bytes.TrimPrefix(body, []byte("\ufeff"))) // byte order mark (RFC 8259 section 8.1)
+	m, err := parseMetadata(bytes.TrimPrefix(body, []byte("\ufeff"))) // byte order mark (RFC 8259 section 8.1)
+	m.localKeys = reg.localKeys
+	return m, err
 }
 
 // create stores a new client: its record and all copies of its state. It
@@ -142,7 +144,7 @@ func (reg *Registry) Read(w http.ResponseWriter, r *http.Request) error {
 // the old one is used for another PUT, the new one is replaced, and so is a
 // secret that was lost with it.
 func (reg *Registry) Replace(w http.ResponseWriter, r *http.Request) error {
-	m, unread := readMetadata(r)
+	m, unread := reg.readMetadata(r)
 	var c Client
 	var secret, token string
 	err := table.Retry(r.Context(), func(ctx context.Context) error {
@@ -187,6 +189,7 @@ func (m metadata) replacing(was Client) (Client, error) {
 	if m.ClientSecret != nil && (was.SecretHash == "" || !protocol.Equal(ids.Hash(*m.ClientSecret), was.SecretHash)) {
 		return Client{}, protocol.Refuse("invalid_request", "client_secret is not the client's current secret.")
 	}
+	m.was = was
 	c, err := m.client()
 	if err != nil {
 		return Client{}, err

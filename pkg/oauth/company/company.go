@@ -26,7 +26,8 @@ type Company struct {
 
 // UnknownError means that a request for a rider or driver names no company, or
 // that the person typed the name of an unknown or disabled one. The server asks
-// for the company and then continues the request.
+// for its short name and then continues the request. A list to choose from would show all
+// of the platform's customers.
 type UnknownError struct {
 	Action   string     // page that continues the request
 	Query    url.Values // of the request
@@ -56,6 +57,16 @@ func (c Companies) BySlug(ctx context.Context, slug string) (Company, error) {
 		return Company{}, err
 	}
 	return c.branded(ctx, n)
+}
+
+// Enabled is ByID for a company that a request names by its id. The error is ErrUnknown
+// if the company does not exist or is disabled.
+func (c Companies) Enabled(ctx context.Context, id string) (Company, error) {
+	found, err := c.ByID(ctx, id)
+	if errors.Is(err, fault.NotFound()) || (err == nil && found.Tenant.Disabled) {
+		return Company{}, ErrUnknown
+	}
+	return found, err
 }
 
 // ByID returns a company, or the zero company for "".
@@ -93,7 +104,8 @@ func (c Companies) branded(ctx context.Context, n tenant.Tenant) (Company, error
 // operator's password is valid in all of the operator's tenants, so it must not
 // be entered at a tenant's domain. An operator signs in at the platform's
 // address. Any other host that no tenant has or had, such as the origin behind a
-// content delivery network, counts as the platform's own.
+// content delivery network, counts as the platform's own. A domain that a tenant has
+// released shows no password form, because nobody knows who controls it.
 func (c Companies) SignInBase(r *http.Request, audience authz.Audience, n tenant.Tenant) (base string, err error) {
 	if audience != authz.Dashboard && n.CustomDomain != "" {
 		if n.CustomDomain == session.HostOf(r) {

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
-	"svc/pkg/app/apptest"
-	"svc/pkg/local/testkit"
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/oauth/flow"
 )
 

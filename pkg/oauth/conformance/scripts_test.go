@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"svc/pkg/app/apptest"
-	"svc/pkg/local/testkit"
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/oauth/flow"
 )
 

@@ -13,8 +13,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"svc/pkg/app/apptest"
-	"svc/pkg/local/testkit"
+	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 )
 
 // TestSinglePageApp signs a rider in through the page of docs/clients.md, as

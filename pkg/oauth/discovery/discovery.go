@@ -22,7 +22,7 @@ import (
 // revocation, another key may sign at once.
 const (
 	documentLife = time.Hour
-	keySetLife   = 5 * time.Minute
+	keySetLife   = time.Minute
 )
 
 // Documents publishes what clients must know of the server.

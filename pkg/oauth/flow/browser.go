@@ -52,7 +52,7 @@ func (b *Browser) Authorize(ctx context.Context, query url.Values) (url.Values, 
 		}
 		form, ok := findForm(res.Body)
 		if !ok || res.StatusCode >= http.StatusInternalServerError || (attempted && form.asks("password")) {
-			return nil, &Page{Status: res.StatusCode, Text: text(res.Body)}
+			return nil, &Page{Status: res.StatusCode, Text: visibleText(res.Body)}
 		}
 		attempted = attempted || form.asks("password")
 		values, fillErr := form.fill(b.o)
@@ -110,7 +110,7 @@ func (b *Browser) Fill(ctx context.Context, address string, values url.Values) (
 	}
 	form, ok := findForm(res.Body)
 	if !ok {
-		return Response{}, nil, &Page{Status: res.StatusCode, Text: text(res.Body)}
+		return Response{}, nil, &Page{Status: res.StatusCode, Text: visibleText(res.Body)}
 	}
 	maps.Copy(form.inputs, values)
 	return b.submit(ctx, at, form, form.inputs)
@@ -217,9 +217,9 @@ func attribute(node *html.Node, name string) string {
 	return ""
 }
 
-// text returns the text of a page's alert if there is one, else of its main part.
+// visibleText returns the text of a page's alert if there is one, else of its main part.
 // For a page without either, it returns the body with its markup.
-func text(page string) string {
+func visibleText(page string) string {
 	root, err := html.Parse(strings.NewReader(page))
 	if err != nil {
 		return ""

@@ -35,7 +35,7 @@ func (k *Store) SignUp(ctx context.Context, secret string, n login.Link, r custo
 		tx.Covers(t.Handle).Check(authz.FlagsKey(t, ids.Pick(secret, authz.Copies))).
 			If("'disabled' = ? AND ('"+tenant.SignUpFlag+"' = ? OR '"+tenant.SignUpFlag+"' = ?)", allowed...).Else(ErrGone)
 		if n.Actor == "" {
-			customer.SignUp(tx, t, by, r, hash, shards)
+			customer.Store.Add(tx, t, by, r, hash, shards)
 			return tx.Commit(ctx)
 		}
 		login.SetPassword(tx, login.Key(t, n.Audience, n.Email), n.Actor, n.Since, hash, by)
@@ -44,7 +44,7 @@ func (k *Store) SignUp(ctx context.Context, secret string, n login.Link, r custo
 		if err != nil {
 			return err
 		}
-		if _, err = customer.Changing(t, by, n.Actor, func(c *customer.Record) error {
+		if _, err = customer.Store.Changing(t, by, n.Actor, func(c *customer.Record) error {
 			c.Agreed = r.Agreed
 			return nil
 		}).Join(ctx, tx, it); err != nil {

@@ -16,7 +16,8 @@ var offeredList string
 var offered = strings.Fields(offeredList)
 
 // SplitOffered returns the scopes that an operation needs, and the others. A
-// client can do nothing with the others until such an operation exists.
+// client can do nothing with the others until such an operation exists. They can be granted
+// because the specification has them; metadata, challenges and the MCP server omit them.
 func SplitOffered(scopes []string) (now, later []string) {
 	for _, scope := range scopes {
 		if slices.Contains(offered, scope) {

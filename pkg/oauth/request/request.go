@@ -43,9 +43,12 @@ type Request struct {
 	IDTokenHint string
 	Resource    string         // as authz.Resources returns it
 	ActsAs      authz.Audience // audience that the resource determines, or ""
+	Silent      bool           // prompt is none: a page is never shown
 	Prompt      []string
 	MaxAge      time.Duration
 	HasMaxAge   bool
+
+	broken *protocol.Error // what is wrong with the query as a whole
 }
 
 // single lists the parameters that may occur only once (RFC 6749 section 3.1).
@@ -60,28 +63,28 @@ var single = []string{"response_type", "response_mode", "client_id", "redirect_u
 // typed on the page that asks for the company.
 const CompanyTyped = "company"
 
-// ErrLongQuery is the error of a query longer than LongestQuery.
-var ErrLongQuery = protocol.RefuseOnPage("request", "the query is longer than 7,000 bytes")
+// AudienceChosen is a query parameter. It names the audience of a request whose scopes
+// select none of the client's audiences. The person chooses it on a page, or the client
+// names it.
+const AudienceChosen = "audience"
 
 // Parse parses the query, and reads what every response needs: the
-// client, the redirect URI, the response mode and the state. It also reads
-// ui_locales. The error is a
-// *protocol.PageError.
+// client, the redirect URI, the response mode, the state and whether a page may be shown.
+// It also reads ui_locales. The error is a *protocol.PageError. A query that is malformed
+// or too long is an error of Read, because the client of a readable part learns of it.
 func Parse(raw string) (Request, error) {
-	if len(raw) > LongestQuery {
-		return Request{}, ErrLongQuery
-	}
-	query, err := url.ParseQuery(raw)
+	var broken *protocol.Error
+	query, err := url.ParseQuery(raw) // without the malformed parts
 	if err != nil {
-		return Request{}, protocol.RefuseOnPage("request", "the query is malformed")
+		broken = protocol.Refuse("invalid_request", "The query is malformed.")
 	}
 	for name, values := range query { // RFC 6749 section 3.1: an empty parameter counts as omitted
 		if query[name] = slices.DeleteFunc(values, func(v string) bool { return v == "" }); len(query[name]) == 0 {
 			delete(query, name)
 		}
 	}
-	if len(query.Encode()) > LongestQuery { // the forms repeat the query in this encoding
-		return Request{}, ErrLongQuery
+	if max(len(raw), len(query.Encode())) > LongestQuery { // the forms repeat the query in this encoding
+		broken = protocol.Refuse("invalid_request", "The query is longer than 7,000 bytes.")
 	}
 	for _, name := range []string{"client_id", "redirect_uri"} {
 		switch len(query[name]) {
@@ -93,9 +96,11 @@ func Parse(raw string) (Request, error) {
 		}
 	}
 	a := Request{Query: query, ClientID: query.Get("client_id"), RedirectURI: query.Get("redirect_uri"),
-		Locales: query.Get("ui_locales")}
+		Locales: query.Get("ui_locales"), broken: broken}
 	web := strings.HasPrefix(a.RedirectURI, "https://") || strings.HasPrefix(a.RedirectURI, "http://")
 	a.FormPost = web && slices.Equal(query["response_mode"], []string{"form_post"})
+	prompt := slices.Compact(strings.Fields(strings.Join(query["prompt"], " ")))
+	a.Silent = slices.Equal(prompt, []string{"none"})
 	if states := query["state"]; len(states) == 1 && len(states[0]) <= longestState {
 		a.State = states[0]
 	}
@@ -109,6 +114,9 @@ var Secret256 = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 // Read parses the other parameters, except resource. Its error is for the client.
 func (a *Request) Read() *protocol.Error {
 	q := a.Query
+	if a.broken != nil {
+		return a.broken
+	}
 	for _, name := range single {
 		if len(q[name]) > 1 {
 			return protocol.Refuse("invalid_request", "%s is repeated.", name)
@@ -132,8 +140,10 @@ func (a *Request) Read() *protocol.Error {
 		return protocol.Refuse("invalid_request", "state is longer than %d bytes.", longestState)
 	case len(q.Get("nonce")) > longestNonce:
 		return protocol.Refuse("invalid_request", "nonce is longer than %d bytes.", longestNonce)
-	case !q.Has("code_challenge"):
-		return protocol.Refuse("invalid_request", "code_challenge is missing: PKCE is required of every client.")
+	case !q.Has("code_challenge"): // see CheckChallenge
+		if q.Has("code_challenge_method") {
+			return errNoChallenge
+		}
 	case q.Get("code_challenge_method") != "S256":
 		return protocol.Refuse("invalid_request", "code_challenge_method must be S256.")
 	case !Secret256.MatchString(q.Get("code_challenge")):
@@ -145,6 +155,24 @@ func (a *Request) Read() *protocol.Error {
 		a.TenantHint = strings.TrimSpace(a.TenantHint)
 	}
 	return a.readPrompt()
+}
+
+// errNoChallenge names both ways to protect a code.
+var errNoChallenge = protocol.Refuse("invalid_request", "code_challenge is missing. Send a PKCE challenge (S256). "+
+	"A confidential client may instead ask for openid with a nonce, without a resource of the MCP server.")
+
+// CheckChallenge checks that the code will be bound to this request: by a challenge, or
+// by the nonce of a client that always authenticates (RFC 9700 section 2.1.1). granted
+// are the scopes that the code can get. A client without PKCE sees by the nonce of the
+// id_token that a code is not its own, so the code must bring an id_token. An agent's
+// client must use PKCE.
+func (a *Request) CheckChallenge(c clients.Client, granted []string) *protocol.Error {
+	const openid = "openid"
+	if a.Challenge != "" || c.AlwaysConfidential() && a.Nonce != "" && a.ActsAs == "" &&
+		slices.Contains(a.Scopes, openid) && slices.Contains(granted, openid) {
+		return nil
+	}
+	return errNoChallenge
 }
 
 func (a *Request) readPrompt() *protocol.Error {
@@ -197,10 +225,12 @@ func (a *Request) ReadResource(base string) *protocol.Error {
 }
 
 // ChooseAudience determines the token's audience: by the resource, else by the
-// requested scopes, else by the client's only audience (docs/decisions.md,
-// "OAuth"). It returns the audience and those requested scopes that the client
-// registered, without the scopes of other audiences than the resource's. A
-// request without scope asks for all scopes of the client.
+// requested scopes, else by the client's only audience, else by the parameter audience,
+// which the person's choice adds. The audience is "" if nothing selects one of several.
+// Then prompt=none fails even with a session, which may be another account's.
+// ChooseAudience also returns those requested scopes that the client registered, without
+// the scopes of other audiences than the resource's. A request without scope asks for all
+// scopes of the client.
 func (a *Request) ChooseAudience(c clients.Client) (authz.Audience, []string, *protocol.Error) {
 	asked := a.Scopes
 	if len(asked) == 0 {
@@ -235,7 +265,10 @@ func (a *Request) ChooseAudience(c clients.Client) (authz.Audience, []string, *p
 	if len(c.Audiences) == 1 && a.ActsAs == "" {
 		audience = c.Audiences[0]
 	}
-	if audience == "" || !slices.Contains(c.Audiences, audience) {
+	if named := authz.Audience(a.Query.Get(AudienceChosen)); audience == "" && slices.Contains(c.Audiences, named) {
+		audience = named
+	}
+	if audience != "" && !slices.Contains(c.Audiences, audience) {
 		return "", nil, protocol.Refuse("invalid_scope",
 			"The scopes do not select one of the audiences that the client registered. Add a scope of one, or a resource.")
 	}

@@ -1,31 +1,38 @@
 package session
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
+	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
 )
 
 // The cookies contain the session's secret, the secret of the known browser, the
-// secret of forms before the sign-in, and the company that a rider or driver
-// chose.
+// secret of forms before the sign-in, the company that a rider or driver chose, as what
+// the person last signed in, by client, and the companies that an operator signed in to.
 const (
-	sessionCookie = "svc-session"
-	deviceCookie  = "svc-device"
-	formCookie    = "svc-form"
-	companyCookie = "svc-company"
+	sessionCookie  = "svc-session"
+	deviceCookie   = "svc-device"
+	formCookie     = "svc-form"
+	companyCookie  = "svc-company"
+	audienceCookie = "svc-audience"
+	operatorCookie = "svc-operator"
 )
 
 // Cookies reads and sets the server's cookies.
 type Cookies struct {
 	Secure bool // the public address is https
+	// Key returns the key that authenticates the operator cookie, nil if there is none yet.
+	Key func(context.Context) ([]byte, error)
 }
 
 // name returns the cookie's name. With TLS the name has the prefix that stops
@@ -80,6 +87,89 @@ func (c Cookies) Company(r *http.Request) string {
 // RememberCompany makes the browser remember a company's short name.
 func (c Cookies) RememberCompany(w http.ResponseWriter, slug string) {
 	c.set(w, companyCookie, slug, companyLife)
+}
+
+// mostChoices is how many clients or tenants one of the cookies names.
+const mostChoices = 8
+
+var choiceFormat = regexp.MustCompile(`^[A-Za-z0-9_-]{8}\.(dashboard|rider|driver)$`)
+
+// choices returns the entries of the audience cookie, newest first. An entry is the
+// beginning of the hash of a client's id, and an audience. It is no credential.
+func (c Cookies) choices(r *http.Request) []string {
+	found, err := r.Cookie(c.name(audienceCookie))
+	if err != nil {
+		return nil
+	}
+	valid := slices.DeleteFunc(strings.Split(found.Value, "/"), func(one string) bool {
+		return !choiceFormat.MatchString(one)
+	})
+	return valid[:min(len(valid), mostChoices)]
+}
+
+func choiceOf(client string) string { return ids.Hash(client)[:8] + "." }
+
+// Audience returns as what the person last signed in with this browser for the client,
+// or "".
+func (c Cookies) Audience(r *http.Request, client string) authz.Audience {
+	for _, one := range c.choices(r) {
+		if audience, ok := strings.CutPrefix(one, choiceOf(client)); ok {
+			return authz.Audience(audience)
+		}
+	}
+	return ""
+}
+
+// RememberAudience makes the browser remember as what the person signs in for the client.
+func (c Cookies) RememberAudience(w http.ResponseWriter, r *http.Request, client string, audience authz.Audience) {
+	others := slices.DeleteFunc(c.choices(r), func(one string) bool { return strings.HasPrefix(one, choiceOf(client)) })
+	all := append([]string{choiceOf(client) + string(audience)}, others...)
+	c.set(w, audienceCookie, strings.Join(all[:min(len(all), mostChoices)], "/"), companyLife)
+}
+
+// Operates reports whether an operator got a code for the tenant with this browser, and
+// has not signed out since. It decides only whether the console's page may load that
+// company's map. A cookie that the key did not authenticate names no tenant.
+func (c Cookies) Operates(r *http.Request, tenantID string) (bool, error) {
+	for _, one := range c.operated(r) {
+		if id, _, _ := strings.Cut(one, "."); id == tenantID {
+			key, err := c.Key(r.Context())
+			return err == nil && key != nil && hmac.Equal([]byte(operatorOf(key, tenantID)), []byte(one)), err
+		}
+	}
+	return false, nil
+}
+
+// operatorOf returns the entry of a tenant in the operator cookie: its id and what the key
+// makes of it.
+func operatorOf(key []byte, tenantID string) string {
+	return tenantID + "." + formToken(string(key), operatorCookie, tenantID)
+}
+
+// operated returns the entries of the operator cookie, newest first, as the browser sent
+// them.
+func (c Cookies) operated(r *http.Request) []string {
+	found, err := r.Cookie(c.name(operatorCookie))
+	if err != nil {
+		return nil
+	}
+	valid := slices.DeleteFunc(strings.Split(found.Value, "/"), func(one string) bool {
+		id, mac, _ := strings.Cut(one, ".")
+		return !ids.Valid(ids.Tenant, id) || !secretFormat.MatchString(mac)
+	})
+	return valid[:min(len(valid), mostChoices)]
+}
+
+// RememberOperator makes the browser remember that an operator got a code for the tenant.
+func (c Cookies) RememberOperator(w http.ResponseWriter, r *http.Request, tenantID string) error {
+	key, err := c.Key(r.Context())
+	if err != nil || key == nil {
+		return err
+	}
+	others := slices.DeleteFunc(c.operated(r), func(one string) bool { return strings.HasPrefix(one, tenantID+".") })
+	all := append([]string{operatorOf(key, tenantID)}, others...)
+	c.set(w, operatorCookie, strings.Join(all[:min(len(all), mostChoices)], "/"), companyLife)
+	return nil
 }
 
 // FormToken returns a token for a form that is bound to the browser's form

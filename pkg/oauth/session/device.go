@@ -101,7 +101,7 @@ func (s *Store) commitKnown(ctx context.Context, d Device, account, since string
 	return secret, err
 }
 
-var _ = table.Kind{Type: "device", Personal: "hashes of accounts that a browser knows", Erasure: "nothing",
+var _ = table.Kind[any]{Type: "device", Personal: "hashes of accounts that a browser knows", Erasure: "nothing",
 	Once: "a new one replaces the cookie, not the item"}
 
 // remember adds to the transaction that the account knows the browser. The

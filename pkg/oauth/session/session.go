@@ -13,7 +13,7 @@ import (
 )
 
 // Life is how long a person stays signed in.
-const Life = 12 * time.Hour
+const Life = login.SessionLife
 
 // freshLife is how long a sign-in counts as new for the request that asked for
 // it. It is long enough to choose a company and read the consent page. It is
@@ -64,7 +64,7 @@ func NewStore(db *table.DB, cookies Cookies, now func() time.Time) *Store {
 }
 
 func (s *Store) key(secret string) table.Key {
-	return s.p.Key("SESSION", ids.Hash(secret), "SESSION")
+	return login.SessionKey(s.p, ids.Hash(secret))
 }
 
 // Hash returns the stored form of the session's secret. Codes use it to
@@ -181,10 +181,11 @@ func (s *Store) End(ctx context.Context, w http.ResponseWriter, r *http.Request)
 		}
 	}
 	s.set(w, sessionCookie, "", -time.Second)
+	s.set(w, operatorCookie, "", -time.Second)
 	return nil
 }
 
-var _ = table.Kind{Type: "session", Personal: "e-mail address, applications, sign-ups not finished",
+var _ = table.Kind[any]{Type: "session", Personal: "e-mail address, applications, sign-ups not finished",
 	Erasure: "deletes"}
 
 func (s *Store) item(n *Session) table.Item {

@@ -16,7 +16,7 @@ import (
 type AuthorizationCode struct {
 	ClientID    string         `json:"client"`
 	RedirectURI string         `json:"redirectUri"` // as the authorization request gave it
-	Challenge   string         `json:"challenge"`   // PKCE, S256
+	Challenge   string         `json:"challenge"`   // PKCE, S256; "" for none (see codeGrant.proves)
 	TenantID    string         `json:"tenant"`
 	Audience    authz.Audience `json:"audience"`
 	Actor       string         `json:"actor"` // usr_…, cus_… or drv_…
@@ -43,7 +43,7 @@ func (s *Issuer) codeKey(code string) table.Key { return s.p.Key("CODE", ids.Has
 // ErrRedeemed means that a code was issued before, and was redeemed or expired.
 var ErrRedeemed = errors.New("the authorization code was issued before")
 
-var _ = table.Kind{Type: "code", Personal: "nothing", Once: "used once, then updated"}
+var _ = table.Kind[any]{Type: "code", Personal: "nothing", Once: "used once, then updated"}
 
 // IssueCode issues a code that is valid once and for CodeLife. code is a secret
 // of 256 bits. If the code was issued before, IssueCode changes nothing, and the

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"svc/pkg/access/authz"
@@ -31,10 +32,8 @@ var errBadCode = badGrant("The authorization code is unknown, expired, used or r
 	"the client, the redirect_uri or the code_verifier.")
 
 func (g *codeGrant) redeem(ctx context.Context, s *Issuer, c clients.Client) (tokens, error) {
-	for _, name := range []string{"code", "code_verifier"} {
-		if !g.form.Has(name) {
-			return tokens{}, protocol.Refuse("invalid_request", "%s is missing.", name)
-		}
+	if !g.form.Has("code") {
+		return tokens{}, protocol.Refuse("invalid_request", "code is missing.")
 	}
 	var out tokens
 	first := true
@@ -80,8 +79,13 @@ func (g *codeGrant) attempt(ctx context.Context, s *Issuer, c clients.Client) (t
 	if err := it.Decode(&code); err != nil {
 		return tokens{}, err
 	}
-	if code.ClientID != c.ID || code.RedirectURI != g.form.Get("redirect_uri") ||
-		!verifies(g.form.Get("code_verifier"), code.Challenge) {
+	if code.ClientID != c.ID || code.RedirectURI != g.form.Get("redirect_uri") {
+		return tokens{}, errBadCode
+	}
+	if code.Challenge != "" && !g.form.Has("code_verifier") {
+		return tokens{}, protocol.Refuse("invalid_request", "code_verifier is missing.")
+	}
+	if !g.proves(c, code) {
 		return tokens{}, errBadCode
 	}
 	t := s.db.Tenant(code.TenantID)
@@ -97,7 +101,7 @@ func (g *codeGrant) attempt(ctx context.Context, s *Issuer, c clients.Client) (t
 	return g.exchange(ctx, s, c, t, it.Key, code)
 }
 
-var _ = table.Kind{Type: "grant", Personal: "nothing", Once: "only its epoch is updated"}
+var _ = table.Kind[any]{Type: "grant", Personal: "nothing", Once: "only its epoch is updated"}
 
 // exchange marks the code as used, creates a family and signs the first tokens.
 // It also creates the audit record of the access token, and the grant if there
@@ -125,6 +129,9 @@ func (g *codeGrant) exchange(ctx context.Context, s *Issuer, c clients.Client, t
 	scopes, err := grantable(c, code.Audience, code.Scopes, stands.Have)
 	if err != nil {
 		return tokens{}, err
+	}
+	if code.Challenge == "" && !slices.Contains(scopes, "openid") { // without an id_token the client sees no nonce
+		return tokens{}, protocol.Refuse("invalid_scope", "The client may not have openid now, and its code has no PKCE.")
 	}
 	resource, err := s.narrowed(g.form, code.Resource)
 	if err != nil {
@@ -159,6 +166,17 @@ func (g *codeGrant) exchange(ctx context.Context, s *Issuer, c clients.Client, t
 	return out, nil
 }
 
+// proves reports whether the request comes from the client that asked for the code, by
+// PKCE. A code without a challenge takes no verifier: else an attacker could remove the
+// challenge from the authorization request (RFC 9700 section 4.8.2). Its client must be
+// confidential still, although it may change its own registration.
+func (g *codeGrant) proves(c clients.Client, code AuthorizationCode) bool {
+	if code.Challenge != "" {
+		return verifies(g.form.Get("code_verifier"), code.Challenge)
+	}
+	return !g.form.Has("code_verifier") && c.AlwaysConfidential() && code.Nonce != "" && !authz.NamesAgents(code.Resource)
+}
+
 // verifies reports whether the verifier matches the challenge by PKCE's S256
 // (RFC 7636 section 4.6). A verifier has 43 to 128 unreserved characters.
 func verifies(verifier, challenge string) bool {
@@ -166,7 +184,7 @@ func verifies(verifier, challenge string) bool {
 		return false
 	}
 	sum := sha256.Sum256([]byte(verifier))
-	return challenge != "" && protocol.Equal(base64.RawURLEncoding.EncodeToString(sum[:]), challenge)
+	return protocol.Equal(base64.RawURLEncoding.EncodeToString(sum[:]), challenge)
 }
 
 func reserved(r rune) bool {

@@ -79,7 +79,7 @@ type successor struct {
 // bounds the size of the transaction that revokes a family.
 const MostAccessTokens = 12
 
-var _ = table.Kind{Type: "family", Personal: "nothing"}
+var _ = table.Kind[any]{Type: "family", Personal: "nothing"}
 
 func (f family) item(t table.Tenant) table.Item {
 	return table.Item{Key: authz.FamilyKey(t, f.ID), Type: "family", Version: max(f.version, 1), Expires: f.Expires,

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"svc/pkg/access/signing"
+	"svc/pkg/access/throttle"
 	"svc/pkg/data/table"
 	"svc/pkg/oauth/clients"
-	"svc/pkg/oauth/throttle"
 )
 
 // Lifetimes.

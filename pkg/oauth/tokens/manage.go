@@ -45,7 +45,7 @@ func (s *Issuer) List(ctx context.Context, t table.Tenant, after string, limit i
 	}
 	var partitions []string
 	for n := range max(1, int(flags.Int("readShards"))) {
-		partitions = append(partitions, tokensOf(t, n))
+		partitions = append(partitions, authz.TokensOf(t, n))
 	}
 	now := s.now()
 	page, err := t.Merge(ctx, partitions, table.Query{Index: 1, Backward: true,

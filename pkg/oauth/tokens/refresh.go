@@ -118,7 +118,7 @@ func (g *refreshGrant) attempt(ctx context.Context, s *Issuer, c clients.Client)
 		return tokens{}, err
 	}
 	if replay {
-		return g.again(ctx, s, c, f, stands)
+		return g.repeatTokens(ctx, s, c, f, stands)
 	}
 	scopes, err := g.scopes(c, f, stands)
 	if err != nil {
@@ -183,10 +183,10 @@ func (g *refreshGrant) rotate(ctx context.Context, s *Issuer, c clients.Client, 
 	return out, nil
 }
 
-// again returns the existing successor of the token, for a client that lost the
+// repeatTokens returns the existing successor of the token, for a client that lost its
 // response. It never creates a second successor.
-func (g *refreshGrant) again(ctx context.Context, s *Issuer, c clients.Client, f family, stands standing) (tokens,
-	error) {
+func (g *refreshGrant) repeatTokens(ctx context.Context, s *Issuer, c clients.Client, f family, stands standing) (
+	tokens, error) {
 	next, err := openBy(g.token, f.Previous.Sealed)
 	if err != nil {
 		return tokens{}, err

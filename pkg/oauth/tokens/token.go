@@ -10,18 +10,17 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"svc/pkg/access/authz"
 	"svc/pkg/access/signing"
+	"svc/pkg/access/throttle"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/oauth/clients"
 	"svc/pkg/oauth/protocol"
-	"svc/pkg/oauth/throttle"
 )
 
 // grant is one grant type of the token endpoint. All grants share the same
@@ -142,7 +141,8 @@ func (s *Issuer) authenticated(ctx context.Context, by protocol.Credentials, req
 }
 
 // assertion decodes a client assertion for this server: its aud is the issuer
-// (RFC 7523 section 3) or the token endpoint.
+// (RFC 7523 section 3), the token endpoint, or a list of these. A list that names another
+// server is rejected, because that server could use the assertion here.
 func (s *Issuer) assertion(raw string) (signing.Assertion, error) {
 	return signing.ParseAssertion(raw, s.now(), s.BaseURL, s.BaseURL+"/oauth/token")
 }
@@ -271,7 +271,7 @@ func (s *Issuer) sign(ctx context.Context, i issue, refresh string) (tokens, err
 	return out, err
 }
 
-var _ = table.Kind{Type: "token", Personal: "nothing", Once: "only its revocation is updated"}
+var _ = table.Kind[any]{Type: "token", Personal: "nothing", Once: "only its revocation is updated"}
 
 // record returns the audit record of the token. The access checks of each
 // request with the token read the record.
@@ -290,7 +290,7 @@ func (i issue) record() table.Item {
 		attrs[authz.AgentActions] = cmp.Or(i.family.Agents, authz.AgentsConfirm)
 	}
 	return table.Item{Key: authz.TokenKey(i.tenant, i.id), Type: "token", Expires: at.Add(AccessLife + retention),
-		G: [4]string{tokensOf(i.tenant, ids.Pick(i.id, i.shards))}, R: timestamp.Format(at) + "#" + i.id,
+		G: [4]string{authz.TokensOf(i.tenant, ids.Pick(i.id, i.shards))}, R: timestamp.Format(at) + "#" + i.id,
 		Attrs: attrs, Doc: tokenDoc{Audience: string(i.family.Audience), Scopes: i.scopes, IssuedAt: at,
 			Expires: at.Add(AccessLife)}}
 }
@@ -301,10 +301,4 @@ type tokenDoc struct {
 	Scopes   []string  `json:"scopes"`
 	IssuedAt time.Time `json:"issuedAt"`
 	Expires  time.Time `json:"expires"`
-}
-
-// tokensOf returns a shard's partition in the index by-g1, with access tokens of
-// the tenant.
-func tokensOf(t table.Tenant, shard int) string {
-	return t.Partition("TOKENS", strconv.Itoa(shard))
 }

@@ -14,7 +14,8 @@ import (
 // code. If country is "", it reads international forms only. It returns nil if the
 // text is no possible number.
 func Read(typed, country string) *phone.Number {
-	number, err := phonenumbers.Parse(typed, country)
+	// The plans would dial letters, such as those of an extension in another language.
+	number, err := phonenumbers.Parse(phone.WithoutExtension(typed), country)
 	if err != nil || !phonenumbers.IsPossibleNumber(number) {
 		return nil
 	}

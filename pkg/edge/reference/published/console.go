@@ -1,7 +1,6 @@
 package published
 
 import (
-	"context"
 	"embed"
 	"net/http"
 	"path"
@@ -17,8 +16,10 @@ var console embed.FS
 // consolePath is the path below which the console is served.
 const consolePath = "/console/"
 
-// Tiles returns the origin of a company's map, "" if it has none or there is no such company.
-type Tiles func(ctx context.Context, tenant string) string
+// Tiles returns the origin of a company's map. It returns "" if the company has none or
+// does not exist, or if the request's browser is not one of the company's operators: else
+// a link of any company would let the console's page load and send something elsewhere.
+type Tiles func(r *http.Request, tenant string) string
 
 // consolePolicy lets the console load its own files, call its own service and load the
 // map of one origin, which may be "", and nothing else.
@@ -54,7 +55,7 @@ func (h *Handler) sendConsole(w http.ResponseWriter, r *http.Request, f file) {
 	if strings.HasSuffix(r.URL.EscapedPath(), "/") || tenant != "" {
 		tiles := ""
 		if tenant != "" && h.tiles != nil {
-			tiles = h.tiles(r.Context(), tenant)
+			tiles = h.tiles(r, tenant)
 		}
 		w.Header().Set("Content-Security-Policy", consolePolicy(tiles))
 		w.Header().Set("Cross-Origin-Opener-Policy", "same-origin")

@@ -2,8 +2,8 @@ package published_test
 
 import (
 	"compress/gzip"
-	"context"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"regexp"
 	"strings"
@@ -24,7 +24,7 @@ func get(h *published.Handler, path string) *httptest.ResponseRecorder {
 // TestConsolePolicy: the page and the map's worker may load the map from the company's origin. Any other page may load
 // nothing from elsewhere.
 func TestConsolePolicy(t *testing.T) {
-	h := published.New("https://api.fleet.example", nil, func(_ context.Context, tenant string) string {
+	h := published.New("https://api.fleet.example", nil, func(_ *http.Request, tenant string) string {
 		return map[string]string{"tnt_a": "https://tiles.example:8443"}[tenant]
 	})
 	const none = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +

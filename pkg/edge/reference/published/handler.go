@@ -26,6 +26,7 @@ const canonical = "https://api.svc.example"
 type Handler struct {
 	baseURL  string
 	document []byte
+	zipped   func() []byte // the document, compressed
 	page     []byte
 	files    map[string]file
 	guides   map[string]func() []byte   // the guides by path
@@ -47,10 +48,11 @@ func New(baseURL string, missing Missing, tiles Tiles) *Handler {
 	address, _ := json.Marshal(baseURL) // marshaling a string cannot fail
 	page, files := readPage()
 	resource := authz.Resource{Path: authz.API}.Metadata(baseURL)
+	document := bytes.ReplaceAll(bytes.TrimSuffix(svc.OpenAPI, []byte("\n")), []byte(canonical), bytes.Trim(address, `"`))
 	return &Handler{baseURL: baseURL, page: page, files: files, guides: guides(baseURL, styleOf(files)),
 		console: readConsole(), paths: sync.OnceValue(paths), missing: missing, tiles: tiles,
 		challenge: fmt.Sprintf("Bearer resource_metadata=%q", resource),
-		document:  bytes.ReplaceAll(bytes.TrimSuffix(svc.OpenAPI, []byte("\n")), []byte(canonical), bytes.Trim(address, `"`))}
+		document:  document, zipped: sync.OnceValue(func() []byte { return zip(document) })}
 }
 
 // paths reads the endpoints from the document. Handler needs them only to
@@ -98,7 +100,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch path {
 	case "/openapi.json":
 		w.Header().Set("Access-Control-Allow-Origin", "*")
-		send(w, r, "application/json", h.document)
+		h.sendDocument(w, r)
 	case "/health", "/health/live":
 		sendCached(w, r, "application/json", "no-store", []byte(`{"status":"ok"}`))
 	case "/favicon.ico":

@@ -1,0 +1,157 @@
+package imports
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"svc/pkg/base/timestamp"
+)
+
+// shortened matches a long number as a spreadsheet or another program shows it: its last
+// digits may be lost.
+var shortened = regexp.MustCompile(`^'?[0-9]{1,3}([.,][0-9]+)?[eE]\+[0-9]{2,}$|` +
+	`^'?[0-9]{1,3}[.,][0-9]+ ?[eE][0-9]{1,3}$`)
+
+// errorValues are what spreadsheets show for a value that they cannot compute.
+var errorValues = []string{"#N/A", "#NV", "#REF!", "#VALUE!", "#NAME?", "#DIV/0!", "#NUM!", "#NULL!", "#SPILL!",
+	"#CALC!"}
+
+// identifiers are the columns in which two rows with the same text are about the same.
+var identifiers = []string{"externalId", "tripId", "driverExternalId", "phone"}
+
+// computed returns the fault of a text that a spreadsheet has made from another.
+func computed(column, text string) *Fault {
+	switch {
+	case slices.Contains(errorValues, text) || strings.Trim(text, "#") == "" && len(text) > 2:
+		return &Fault{Column: column, Code: "invalid", Message: "A spreadsheet has written an error in place of the value. " +
+			"Mend the cell, or make it empty."}
+	case slices.Contains(identifiers, column) && shortened.MatchString(text):
+		return &Fault{Column: column, Code: "invalid", Message: "A spreadsheet has shortened the number, and its last " +
+			"digits are lost. Format the column as text before the digits are entered, and save the file again."}
+	}
+	return nil
+}
+
+// grouped matches a number with groups of three digits, which one character separates.
+var grouped = regexp.MustCompile(`^[+-]?[0-9]{1,3}(?:( [0-9]{3})+|('[0-9]{3})+|(\.[0-9]{3})+|(,[0-9]{3})+)(?:[.,][0-9]*)?$`)
+
+// blanks are written between groups of digits, and apostrophes.
+var blanks = strings.NewReplacer("\u00a0", " ", "\u202f", " ", "\u2009", " ", "’", "'", "−", "-")
+
+// number returns a number with a decimal point. Groups of digits may be separated, if
+// that leaves no doubt: by what does not separate the decimals here, and not where one
+// group alone could be three decimals.
+func (o Options) number(column, text string) (string, *Fault) {
+	decimal, other := ".", ","
+	if o.Decimal == "comma" {
+		decimal, other = ",", "."
+	}
+	text = blanks.Replace(text)
+	whole, fraction, _ := strings.Cut(text, decimal)
+	if grouped.MatchString(text) && !strings.Contains(fraction, other) {
+		bare := strings.NewReplacer(" ", "", "'", "", other, "").Replace(whole)
+		if strings.Count(whole, other) != 1 || strings.Contains(text, decimal) {
+			return strings.TrimSuffix(bare+"."+fraction, "."), nil
+		}
+	}
+	switch {
+	case o.Decimal != "comma" && strings.Contains(text, ","):
+		return "", &Fault{Column: column, Code: "invalid",
+			Message: "The number has a comma. If it separates the decimals, name it: decimal is comma."}
+	case o.Decimal == "comma" && grouped.MatchString(text) && strings.Contains(text, "."):
+		return "", &Fault{Column: column, Code: "invalid", Message: "The point may separate thousands or decimals. Write " +
+			"the number with a comma and its decimals, as in 1.234,00, or without the point."}
+	}
+	return strings.Replace(text, decimal, ".", 1), nil
+}
+
+// degrees returns the degrees of a cell. They have no groups of digits.
+func (o Options) degrees(cells map[string]string, column string) (json.Number, *Fault) {
+	text := blanks.Replace(cells[column])
+	switch {
+	case text == "":
+		return "", &Fault{Column: column, Code: "required", Message: "Expected degrees."}
+	case o.Decimal == "comma":
+		text = strings.Replace(text, ",", ".", 1)
+	case strings.Contains(text, ","):
+		return "", &Fault{Column: column, Code: "invalid",
+			Message: "The number has a comma. If it separates the decimals, name it: decimal is comma."}
+	}
+	return json.Number(text), nil
+}
+
+var (
+	// clock matches what people write between the date and the time, and behind the time.
+	clock = regexp.MustCompile(`^(\S+?)(?:,? +| *T *|[tT_])([0-9]{1,2}(?:[:.][0-9]{2}){1,2}(?:[.,][0-9]+)?)` +
+		`(?: *([AaPp])\.?[Mm]\.?)? *([+\-−][0-9:]+|[Zz])?(?: *(?:UTC|GMT|[Zz]))?$`)
+	// utc matches the name of UTC behind a time without an offset.
+	utc = regexp.MustCompile(`[0-9MmAaPp.] *(?:UTC|GMT)$`)
+	// numbers matches a date that does not begin with the year.
+	numbers = regexp.MustCompile(`^([0-9]{1,2})([./-])([0-9]{1,2})[./-]([0-9]{4})$`)
+)
+
+// iso returns a time as ISO 8601 writes it, or the text as it is.
+func (o Options) iso(text string) string {
+	text = blanks.Replace(text)
+	date, rest := text, ""
+	if part := clock.FindStringSubmatch(text); part != nil {
+		clock, seconds, _ := strings.Cut(part[2], ".")
+		if !strings.Contains(clock, ":") { // 8.30 and 8.30.00
+			minutes, rest, more := strings.Cut(seconds, ".")
+			if clock, seconds = clock+":"+minutes, ""; more {
+				clock += ":" + rest
+			}
+		} else if seconds != "" {
+			seconds = "." + seconds
+		}
+		hours, minutes, _ := strings.Cut(clock, ":")
+		hour, _ := strconv.Atoi(hours)
+		if part[3] != "" {
+			if hour < 1 || hour > 12 {
+				return text
+			}
+			if hour %= 12; strings.EqualFold(part[3], "p") {
+				hour += 12
+			}
+		}
+		offset := part[4]
+		if offset == "" && utc.MatchString(text) {
+			offset = "Z"
+		}
+		date, rest = part[1], fmt.Sprintf("T%02d:%s%s%s", hour, minutes, seconds, offset)
+	}
+	if part := numbers.FindStringSubmatch(date); part != nil && o.Dates != "" && o.Dates != "iso" {
+		day, month := part[1], part[3]
+		if o.Dates == "mdy" {
+			day, month = month, day
+		}
+		date = part[4] + "-" + ("0" + month)[len(month)-1:] + "-" + ("0" + day)[len(day)-1:]
+	}
+	return date + rest
+}
+
+// when returns the time of a cell. A time without an offset is in the company's time
+// zone. Where the clock was put back, such a time was there twice: it is the first one
+// that is not before another time, which may be zero.
+func (o Options) when(g Target, cells map[string]string, column string, not time.Time) (time.Time, *Fault) {
+	in, err := timestamp.ParseInput(o.iso(cells[column]))
+	if err != nil {
+		message := "Expected a time such as 2026-01-31T08:00:00Z, or 2026-01-31 08:00 in the company's time zone."
+		if numbers.MatchString(strings.Fields(cells[column])[0]) {
+			message += " Or name the order of the date's numbers: dates is dmy or mdy."
+		}
+		return time.Time{}, &Fault{Column: column, Code: "invalid", Message: message}
+	}
+	at, zoned := in.Zoned()
+	if !zoned && !in.IsDate() {
+		at = in.In(g.Zone, not)
+	} else if !zoned {
+		at = in.From(g.Zone)
+	}
+	return at.Truncate(time.Millisecond), nil
+}

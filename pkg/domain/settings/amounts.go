@@ -1,0 +1,80 @@
+package settings
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+
+	"svc/pkg/base/fault"
+	"svc/pkg/base/money"
+	"svc/pkg/data/table"
+)
+
+// Limits bound the amounts of a tenant's settings.
+type Limits struct {
+	Currency string
+	Largest  json.Number // the tenant's largest fare; "" for money.DefaultMaxFare
+}
+
+// LimitsOf returns the limits of a copy of the tenant's flags.
+func LimitsOf(flags table.Item) Limits {
+	return Limits{flags.Text("currency"), json.Number(flags.Text("maxFare"))}
+}
+
+// amount checks an amount of the settings, and rounds what a caller computed in floats.
+func (l Limits) amount(wrong *fault.Faults, field string, n *json.Number) {
+	d, err := money.Accept(*n, l.Currency)
+	most := money.Must(money.MaxFare(l.Largest, l.Currency))
+	switch {
+	case err != nil:
+		wrong.Add(field, err.Error())
+	case d.GreaterThan(most):
+		wrong.Unless(false, field, "expected at most %s, the company's largest fare", most)
+	case !d.Equal(money.Must(*n)):
+		*n = money.Number(d)
+	}
+}
+
+// changed returns the faults in err but those of members that are stored with the same
+// value: what an older build or another currency allowed must not block the change of
+// other members. was and now are the values before and after.
+func changed(err error, was, now any) error {
+	var f *fault.Error
+	if !errors.As(err, &f) || len(f.Details) == 0 {
+		return err
+	}
+	before, after := jsonOf(was), jsonOf(now)
+	var wrong fault.Faults
+	for _, d := range f.Details {
+		path := strings.Split(d.Field, ".")
+		value, ok := at(after, path)
+		if stored, _ := at(before, path); !ok || !reflect.DeepEqual(value, stored) {
+			wrong = append(wrong, d)
+		}
+	}
+	return wrong.Err()
+}
+
+// jsonOf returns the JSON object of a value, with exact numbers.
+func jsonOf(v any) map[string]any {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	tree, _ := treeOf(string(text))
+	return tree
+}
+
+// at returns the member of a JSON object at a path.
+func at(tree map[string]any, path []string) (value any, ok bool) {
+	for i, name := range path {
+		if value, ok = tree[name]; i == len(path)-1 || !ok {
+			return value, ok
+		}
+		if tree, ok = value.(map[string]any); !ok {
+			return nil, false
+		}
+	}
+	return value, ok
+}
