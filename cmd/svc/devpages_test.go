@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"svc"
+	"svc/internal/test/browsing"
 	"svc/internal/test/testkit"
 	"svc/pkg/app"
 	"svc/pkg/edge/gateway/emulator"
@@ -43,12 +44,12 @@ func TestCallbackPage(t *testing.T) {
 			}
 		}
 	}
-	do(chromedp.Navigate(w.base+devpages.Callback), chromedp.WaitVisible(chromedp.CSS("#start button")),
-		chromedp.Click(chromedp.CSS("#start button")), chromedp.WaitVisible(chromedp.CSS("#password")),
-		chromedp.SendKeys(chromedp.CSS("#email"), "rider1@metro.example"),
-		chromedp.SendKeys(chromedp.CSS("#password"), demo.Password),
-		chromedp.Submit(chromedp.CSS("#password")), chromedp.WaitVisible(chromedp.CSS(`[value="allow"]`)),
-		chromedp.Click(chromedp.CSS(`[value="allow"]`)), chromedp.WaitVisible(chromedp.CSS("#call")))
+	do(chromedp.Navigate(w.base+devpages.Callback), browsing.WaitVisible(chromedp.CSS("#start button")),
+		browsing.Click(chromedp.CSS("#start button")), browsing.WaitVisible(chromedp.CSS("#password")),
+		browsing.SendKeys(chromedp.CSS("#email"), "rider1@metro.example"),
+		browsing.SendKeys(chromedp.CSS("#password"), demo.Password),
+		chromedp.Submit(chromedp.CSS("#password")), browsing.WaitVisible(chromedp.CSS(`[value="allow"]`)),
+		browsing.Click(chromedp.CSS(`[value="allow"]`)), browsing.WaitVisible(chromedp.CSS("#call")))
 	for selector, into := range map[string]*string{"#claims": &claims, "#call pre": &call} {
 		text, err := chromedp.Run(ctx, chromedp.Text(chromedp.CSS(selector)))
 		if err != nil {
@@ -63,16 +64,14 @@ func TestCallbackPage(t *testing.T) {
 	}
 	_, token, _ := strings.Cut(strings.TrimSuffix(strings.TrimSpace(call), "'"), "Bearer ")
 	w.expect("/api/v1/me", token, http.StatusOK, "")
-	do(chromedp.Reload(), chromedp.WaitVisible(chromedp.CSS("#finish")))
+	do(chromedp.Reload(), browsing.WaitVisible(chromedp.CSS("#finish")))
 	w.expect("/api/v1/me", token, http.StatusOK, "") // the reload did not redeem the code again
 }
 
 // browserTab starts a browser and opens a tab.
 func browserTab(t *testing.T) context.Context {
 	t.Helper()
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(testkit.Chrome(t)), chromedp.NoSandbox,
-		chromedp.DisableGPU, chromedp.Flag("disable-dev-shm-usage", true), chromedp.WSURLReadTimeout(5*time.Minute))
-	ctx, end := chromedp.NewExecAllocator(t.Context(), options...)
+	ctx, end := chromedp.NewExecAllocator(t.Context(), browsing.Options(t)...)
 	t.Cleanup(end)
 	ctx, end = chromedp.NewContext(ctx)
 	t.Cleanup(end)

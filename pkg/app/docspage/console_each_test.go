@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"svc/internal/test/apptest"
+	"svc/internal/test/browsing"
 	"svc/internal/test/testkit"
 	"svc/pkg/base/timestamp"
 )
@@ -96,11 +97,11 @@ func TestConsoleAges(t *testing.T) {
 				return sees(fmt.Sprintf(`//span[contains(., "No position for 5 minutes")]/b[.="%d"]`, n))
 			}
 			drawn := func(full, hollow int) step {
-				return chromedp.WaitReady(chromedp.JSPath(fmt.Sprintf(`full === %d && hollow === %d ? document.body : null`, full, hollow)))
+				return browsing.WaitReady(chromedp.JSPath(fmt.Sprintf(`full === %d && hollow === %d ? document.body : null`, full, hollow)))
 			}
 			run(t, ctx, open("map", `//canvas`)...)
 			// Before the drivers have come, there is nothing to show. dan is beyond the screen.
-			run(t, ctx, silent(1), chromedp.Click(button("Show everything")), drawn(1, 0))
+			run(t, ctx, silent(1), browsing.Click(button("Show everything")), drawn(1, 0))
 			run(t, ctx, chromedp.Evaluate[chromedp.Void](`for (let i = 0; i < 9; i++) document.querySelector(".controls button:nth-child(2)").click()`),
 				drawn(1, 1))
 			fits(t, ctx, "the map")
@@ -112,7 +113,7 @@ func TestConsoleAges(t *testing.T) {
 
 // filling puts a text into the field that has the label, as if a person had typed it.
 func filling(label, text string) step {
-	return chromedp.WaitReady(chromedp.JSPath(fmt.Sprintf(`(field => {
+	return browsing.WaitReady(chromedp.JSPath(fmt.Sprintf(`(field => {
 		if (field) field.value = %q
 		field?.dispatchEvent(new Event("input", {bubbles: true}))
 		return field
@@ -135,25 +136,25 @@ func TestConsoleBooks(t *testing.T) {
 			run(t, ctx, size(width, 844, "light"))
 			signInToConsole(t, ctx, s, olga)
 			run(t, ctx, open("trips", `//h1[.="Trips"]`)...)
-			run(t, ctx, chromedp.Click(button("Book a ride")), filling("Rider (e-mail, phone or name)", "rita"),
-				chromedp.Click(chromedp.Search(`//ul[@class="found"]//button[contains(., "Rita")]`)), filling("Origin", "1 Harbour Street"),
-				chromedp.WaitReady(chromedp.JSPath(`
+			run(t, ctx, browsing.Click(button("Book a ride")), filling("Rider (e-mail, phone or name)", "rita"),
+				browsing.Click(chromedp.Search(`//ul[@class="found"]//button[contains(., "Rita")]`)), filling("Origin", "1 Harbour Street"),
+				browsing.WaitReady(chromedp.JSPath(`
 					document.querySelector("dialog canvas")?.getContext("2d").getImageData(1, 1, 1, 1).data[3] ?
 					document.body : null`)),
-				chromedp.Click(chromedp.CSS("dialog canvas")),
-				chromedp.WaitReady(chromedp.CSS(`dialog button[aria-pressed="true"]:nth-child(2)`)),
-				chromedp.SendKeys(chromedp.CSS("dialog canvas"), kb.ArrowRight), chromedp.Click(chromedp.CSS("dialog canvas")),
+				browsing.Click(chromedp.CSS("dialog canvas")),
+				browsing.WaitReady(chromedp.CSS(`dialog button[aria-pressed="true"]:nth-child(2)`)),
+				browsing.SendKeys(chromedp.CSS("dialog canvas"), kb.ArrowRight), browsing.Click(chromedp.CSS("dialog canvas")),
 				filling("Destination", "1 Station Square"))
 			fits(t, ctx, "the booking")
 			run(t, ctx, chromedp.Evaluate[chromedp.Void](`(() => {
 				const yes = document.querySelector("dialog button.main"); yes.click(); yes.click() })()`),
 				sees(`//h1[starts-with(., "Trip ")]`), sees(`//a[.="Rita Rider"]`))
 			run(t, ctx, open("trips", `//h1[.="Trips"]`)...)
-			run(t, ctx, chromedp.Click(button("Book a ride")), filling("Rider (e-mail, phone or name)", "rita"),
-				chromedp.Click(chromedp.Search(`//ul[@class="found"]//button[contains(., "Rita")]`)),
+			run(t, ctx, browsing.Click(button("Book a ride")), filling("Rider (e-mail, phone or name)", "rita"),
+				browsing.Click(chromedp.Search(`//ul[@class="found"]//button[contains(., "Rita")]`)),
 				filling("Origin", "2 Harbour Street"), filling("Latitude of the origin", "40.7"),
-				chromedp.Click(button("Yes, do it")), // a field is missing: the browser says so, and nothing is sent
-				filling("Longitude of the origin", "-74"), chromedp.Click(button("Yes, do it")), sees(`//a[.="Rita Rider"]`))
+				browsing.Click(button("Yes, do it")), // a field is missing: the browser says so, and nothing is sent
+				filling("Longitude of the origin", "-74"), browsing.Click(button("Yes, do it")), sees(`//a[.="Rita Rider"]`))
 			trips := apptest.JSON[struct {
 				Items []struct{ OriginLat, OriginLng, DestLat, DestLng float64 }
 			}](t, s.Get(t, s.Token(t, olga, "tenant.trips:read"), "/api/v1/trips").Must(t, 200)).Items
@@ -184,7 +185,7 @@ func TestConsoleLists(t *testing.T) {
 	run(t, ctx, size(1280, 900, "light"))
 	signInToConsole(t, ctx, s, s.Operator(t, "metro", "olga"))
 	rows := func(n int) step {
-		return chromedp.WaitReady(chromedp.JSPath(fmt.Sprintf(`(list => { if (list) list.scrollTop = list.scrollHeight
+		return browsing.WaitReady(chromedp.JSPath(fmt.Sprintf(`(list => { if (list) list.scrollTop = list.scrollHeight
 			return document.querySelector("tr[aria-rowindex='%d']") })(document.querySelector(".list"))`, n+1)))
 	}
 	for device, width := range widths {
@@ -202,14 +203,14 @@ func TestConsoleLists(t *testing.T) {
 	run(t, ctx, rows(all))
 	s.Post(t, otto, "/api/v1/trips/"+trips[2]+"/cancel", `{"reason":"Nobody comes"}`).Must(t, 200)
 	s.Drain(t) // the row is beyond the first page
-	run(t, ctx, chromedp.WaitVisible(chromedp.Search(`//tr[td="3 Harbour Street"]//*[.="Cancelled"]`)))
+	run(t, ctx, browsing.WaitVisible(chromedp.Search(`//tr[td="3 Harbour Street"]//*[.="Cancelled"]`)))
 	run(t, ctx, typing("select", "PENDING"), rows(all-1))
 	s.Post(t, otto, "/api/v1/trips/"+trips[4]+"/cancel", `{"reason":"Nobody comes"}`).Must(t, 200)
 	s.Drain(t)
-	run(t, ctx, chromedp.WaitNotPresent(chromedp.CSS(fmt.Sprintf(`tr[aria-rowindex="%d"]`, all))), rows(all-2))
+	run(t, ctx, browsing.WaitNotPresent(chromedp.CSS(fmt.Sprintf(`tr[aria-rowindex="%d"]`, all))), rows(all-2))
 	s.Post(t, otto, "/api/v1/trips/"+trips[all-2]+"/cancel", `{"reason":"Nobody comes"}`).Must(t, 200)
 	s.Drain(t)
-	run(t, ctx, chromedp.WaitNotPresent(chromedp.CSS(fmt.Sprintf(`tr[aria-rowindex="%d"]`, all-1))), rows(all-3))
+	run(t, ctx, browsing.WaitNotPresent(chromedp.CSS(fmt.Sprintf(`tr[aria-rowindex="%d"]`, all-1))), rows(all-3))
 	noFaults(t, ctx)
 }
 
@@ -226,7 +227,7 @@ func TestConsoleLanguage(t *testing.T) {
 	signInToConsole(t, ctx, s, s.Operator(t, "metro", "olga"))
 	run(t, ctx, open("trips", `//td[.="1 Harbour Street"]`)...)
 	run(t, ctx, open("reports", `//h1[.="Reports"]`)...)
-	run(t, ctx, chromedp.WaitVisible(chromedp.CSS(".u-wrap")))
+	run(t, ctx, browsing.WaitVisible(chromedp.CSS(".u-wrap")))
 	noFaults(t, ctx)
 }
 
@@ -247,7 +248,7 @@ func press(t *testing.T, ctx context.Context, name, key string) {
 }
 
 // inView waits until the keyboard goes on in the new view.
-var inView = chromedp.WaitReady(chromedp.CSS("#content:focus"))
+var inView = browsing.WaitReady(chromedp.CSS("#content:focus"))
 
 // TestConsoleKeyboard: an operator does on each page with the keyboard alone what there is to do. After a question and
 // in a new view the keyboard goes on where the eye is.
@@ -273,10 +274,10 @@ func TestConsoleKeyboard(t *testing.T) {
 			press(t, ctx, code, kb.Enter)
 			run(t, ctx, sees(`//h2[.="What happened"]`), inView)
 			press(t, ctx, "Cancel trip", kb.Enter)
-			run(t, ctx, chromedp.WaitVisible(chromedp.CSS("dialog")))
+			run(t, ctx, browsing.WaitVisible(chromedp.CSS("dialog")))
 			press(t, ctx, "No, leave it", kb.Enter)
-			run(t, ctx, chromedp.WaitNotPresent(chromedp.CSS("dialog")), chromedp.WaitReady(chromedp.CSS("button.danger:focus")),
-				chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(chromedp.CSS("dialog")))
+			run(t, ctx, browsing.WaitNotPresent(chromedp.CSS("dialog")), browsing.WaitReady(chromedp.CSS("button.danger:focus")),
+				chromedp.KeyEvent(kb.Enter), browsing.WaitVisible(chromedp.CSS("dialog")))
 			if in := get[bool](t, ctx, `document.activeElement.closest("dialog") !== null`); !in {
 				t.Error("the keyboard is not in the question")
 			}
@@ -286,17 +287,17 @@ func TestConsoleKeyboard(t *testing.T) {
 			press(t, ctx, "Trips", kb.Enter)
 			run(t, ctx, inView)
 			press(t, ctx, "Book a ride", kb.Enter)
-			run(t, ctx, chromedp.WaitVisible(chromedp.CSS("dialog")), chromedp.KeyEvent(kb.Escape),
-				chromedp.WaitNotPresent(chromedp.CSS("dialog")), chromedp.WaitReady(chromedp.CSS("button.main:focus")))
+			run(t, ctx, browsing.WaitVisible(chromedp.CSS("dialog")), chromedp.KeyEvent(kb.Escape),
+				browsing.WaitNotPresent(chromedp.CSS("dialog")), browsing.WaitReady(chromedp.CSS("button.main:focus")))
 			for _, one := range [][2]string{{"Drivers", "Dan Driver"}, {"Customers", "Rita Rider"}} {
 				press(t, ctx, one[0], kb.Enter)
 				run(t, ctx, sees(`//h1[.="`+one[0]+`"]`), inView)
 				press(t, ctx, "Search", one[1][:3])
 				run(t, ctx, sees(`//a[.="`+one[1]+`"]`))
 				press(t, ctx, one[1], kb.Enter)
-				run(t, ctx, chromedp.WaitVisible(button("Disable")), inView)
+				run(t, ctx, browsing.WaitVisible(button("Disable")), inView)
 				press(t, ctx, "Disable", kb.Enter)
-				run(t, ctx, chromedp.WaitVisible(chromedp.CSS("dialog")))
+				run(t, ctx, browsing.WaitVisible(chromedp.CSS("dialog")))
 				press(t, ctx, "Yes, do it", kb.Enter)
 				run(t, ctx, sees(`//h1/span[.="Disabled"]`))
 				fits(t, ctx, one[1])
@@ -334,7 +335,7 @@ func TestConsolePrint(t *testing.T) {
 	}
 	for view, done := range map[string]string{"reports": `//h2[contains(., "by day")]/../..//th[.="Day"]`, "trips/" + trip: `//h2[.="What happened"]`} {
 		run(t, ctx, open(view, done)...)
-		run(t, ctx, media("print"), chromedp.WaitReady(chromedp.JSPath(`[...document.querySelectorAll(".chart canvas")].every(canvas => {
+		run(t, ctx, media("print"), browsing.WaitReady(chromedp.JSPath(`[...document.querySelectorAll(".chart canvas")].every(canvas => {
 			const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data
 			return data.some((_, i) => i % 4 === 3 && data[i] > 200 && data[i - 1] + data[i - 2] + data[i - 3] < 30)
 		}) ? document.body : null`)))

@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"svc/internal/test/apptest"
+	"svc/internal/test/browsing"
 	"svc/internal/test/testkit"
 	"svc/pkg/local/demo"
 )
@@ -73,10 +74,10 @@ func TestConsoleRobots(t *testing.T) {
 	ctx := browser(t)
 	const driving = `Object.keys(driven).find(id => driven[id].size > 2)`
 	run(t, ctx, size(1100, 700, "light"), watch(), inject(seen), chromedp.Navigate(dev.BaseURL+"/console/"),
-		chromedp.Click(button("Sign in")), chromedp.WaitVisible(chromedp.CSS("#password")),
-		chromedp.SetValue(chromedp.CSS("#email"), "operator@sandbox.example"),
-		chromedp.SendKeys(chromedp.CSS("#password"), demo.Password+kb.Enter), chromedp.WaitVisible(chromedp.CSS(".open li")),
-		chromedp.WaitReady(chromedp.JSPath(`movements > 20 && `+driving+` ? document.body : null`)))
+		browsing.Click(button("Sign in")), browsing.WaitVisible(chromedp.CSS("#password")),
+		browsing.SetValue(chromedp.CSS("#email"), "operator@sandbox.example"),
+		browsing.SendKeys(chromedp.CSS("#password"), demo.Password+kb.Enter), browsing.WaitVisible(chromedp.CSS(".open li")),
+		browsing.WaitReady(chromedp.JSPath(`movements > 20 && `+driving+` ? document.body : null`)))
 	took, readings := time.Since(answered), get[int](t, ctx, `readings`)
 	if readings < 3 || readings > 24 || *fast && took > time.Minute {
 		t.Errorf("a robot's trip was seen moving after %s and %d readings", took, readings)
@@ -94,7 +95,7 @@ func TestConsoleRobots(t *testing.T) {
 	trip := get[string](t, ctx, driving)
 	run(t, ctx, open("trips/"+trip, `//h2[.="What happened"]`)...)
 	run(t, ctx, chromedp.Evaluate[chromedp.Void](`void (movements = 0)`),
-		chromedp.WaitReady(chromedp.JSPath(`movements > 20 ? document.body : null`)))
+		browsing.WaitReady(chromedp.JSPath(`movements > 20 ? document.body : null`)))
 	noFaults(t, ctx)
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"svc/internal/test/apptest"
+	"svc/internal/test/browsing"
 	"svc/internal/test/testkit"
 )
 
@@ -37,7 +38,7 @@ func TestConsoleColours(t *testing.T) {
 		run(t, ctx, size(1280, 900, scheme), chromedp.Reload(), sees(`//td[.="1 Harbour Street"]`),
 			sees(`//header/strong[.="Painted Rides"]`), chromedp.Evaluate[chromedp.Void](
 				`new Promise(done => setTimeout(done, 100))`, chromedp.EvalAwaitPromise),
-			chromedp.WaitReady(chromedp.JSPath(`document.documentElement.style.getPropertyValue("--company") === "`+painted+
+			browsing.WaitReady(chromedp.JSPath(`document.documentElement.style.getPropertyValue("--company") === "`+painted+
 				`" ? document.body : null`)))
 		return get[[]string](t, ctx, colours)
 	}
@@ -57,7 +58,7 @@ func TestConsoleColours(t *testing.T) {
 			if ring := get[string](t, ctx, `getComputedStyle(document.querySelector("header button")).outlineColor`); ring != got[1] {
 				t.Errorf("%s: the keyboard's place in the menu is %s on %s", name, ring, got[0])
 			}
-			run(t, ctx, chromedp.Click(button("Book a ride")), chromedp.WaitVisible(chromedp.CSS("dialog button.main")))
+			run(t, ctx, browsing.Click(button("Book a ride")), browsing.WaitVisible(chromedp.CSS("dialog button.main")))
 			fits(t, ctx, name+", a question")
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"svc/internal/test/apptest"
+	"svc/internal/test/browsing"
 	"svc/internal/test/testkit"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/domain/person"
@@ -40,9 +41,9 @@ func TestConsoleInDriversPlace(t *testing.T) {
 			run(t, ctx, size(width, 844, "light"))
 			signInToConsole(t, ctx, s, olga)
 			run(t, ctx, open("trips/"+trip, `//button[.="Driver arrived"]`)...)
-			yes, faster := chromedp.Click(button("Yes, do it")), sees(`//dialog//p[contains(., "Somebody else was faster")]`)
+			yes, faster := browsing.Click(button("Yes, do it")), sees(`//dialog//p[contains(., "Somebody else was faster")]`)
 
-			run(t, ctx, chromedp.Click(button("Driver arrived")), sees(`//dialog//h2[.="Mark the driver as arrived?"]`))
+			run(t, ctx, browsing.Click(button("Driver arrived")), sees(`//dialog//h2[.="Mark the driver as arrived?"]`))
 			people := person.Store{DB: s.DB}
 			_, err := people.Revoke(t.Context(), s.Tenant("metro"), s.By(), olga.ID, "CREATE_TRIPS")
 			testkit.Must(t, err)
@@ -52,25 +53,25 @@ func TestConsoleInDriversPlace(t *testing.T) {
 			_, err = people.Grant(t.Context(), s.Tenant("metro"), s.By(), olga.ID, "CREATE_TRIPS")
 			testkit.Must(t, err)
 			run(t, ctx, yes, sees(`//h1/span[.="Driver arrived"]`), sees(`//li/b[.="Arrived"]`),
-				chromedp.WaitNotPresent(button("Driver arrived")), chromedp.WaitNotPresent(chromedp.CSS("dialog")))
+				browsing.WaitNotPresent(button("Driver arrived")), browsing.WaitNotPresent(chromedp.CSS("dialog")))
 			is("DRIVER_ARRIVED", dan.ID)
 
-			run(t, ctx, chromedp.Click(button("Take back")), sees(`//dialog//h2[.="Take this trip from its driver?"]`),
+			run(t, ctx, browsing.Click(button("Take back")), sees(`//dialog//h2[.="Take this trip from its driver?"]`),
 				typing("dialog input", "The car broke down"))
 			give(eve)
 			run(t, ctx, yes, faster)
 			is("ASSIGNED", eve.ID)
 			run(t, ctx, yes, sees(`//h1/span[.="Searching"]`), sees(`//li[b="Taken back"]/q[.="The car broke down"]`),
-				chromedp.WaitVisible(button("Assign")), chromedp.WaitNotPresent(button("Take back")),
-				chromedp.WaitNotPresent(chromedp.CSS("dialog")))
+				browsing.WaitVisible(button("Assign")), browsing.WaitNotPresent(button("Take back")),
+				browsing.WaitNotPresent(chromedp.CSS("dialog")))
 			is("SEARCHING", "")
 
 			give(dan)
-			run(t, ctx, chromedp.WaitVisible(button("Driver arrived")), chromedp.Click(button("Driver arrived")),
+			run(t, ctx, browsing.WaitVisible(button("Driver arrived")), browsing.Click(button("Driver arrived")),
 				sees(`//dialog//h2[.="Mark the driver as arrived?"]`))
 			s.Post(t, otto, path+"/cancel", `{"reason":"Nobody comes"}`).Must(t, 200)
-			run(t, ctx, yes, faster, sees(`//h1/span[.="Cancelled"]`), chromedp.Click(button("No, leave it")),
-				chromedp.WaitNotPresent(chromedp.CSS("dialog")), chromedp.WaitNotPresent(button("Driver arrived")))
+			run(t, ctx, yes, faster, sees(`//h1/span[.="Cancelled"]`), browsing.Click(button("No, leave it")),
+				browsing.WaitNotPresent(chromedp.CSS("dialog")), browsing.WaitNotPresent(button("Driver arrived")))
 			is("CANCELLED", dan.ID)
 			noFaults(t, ctx)
 		})
@@ -93,14 +94,14 @@ func TestConsoleFollows(t *testing.T) {
 	signInToConsole(t, ctx, s, s.Operator(t, "metro", "olga"))
 	run(t, ctx, open("trips/"+trip, `//a[.="Dan Driver"]`)...)
 	const read = `performance.getEntriesByType("resource").filter(e => e.name.includes("/api/v1/%s")).length`
-	run(t, ctx, chromedp.WaitReady(chromedp.JSPath(fmt.Sprintf(read, "events?")+` > 12 ? document.body : null`)))
+	run(t, ctx, browsing.WaitReady(chromedp.JSPath(fmt.Sprintf(read, "events?")+` > 12 ? document.body : null`)))
 	if n := get[int](t, ctx, fmt.Sprintf(read, "trips/"+trip)); n < 4 {
 		t.Errorf("while the feed was read 13 times, the position was read %d times", n)
 	}
 	run(t, ctx, chromedp.Evaluate[chromedp.Void](`void (movements = 0)`))
 	s.Do(t, apptest.Request{Method: "PUT", Path: "/api/v1/me/location", Token: s.Token(t, dan, "driver.status:write"),
 		Body: fmt.Sprintf(`{"lat":40.72,"lng":-74.0,"recordedAt":%q}`, timestamp.Format(s.Clock.Now()))}).Must(t, 200)
-	run(t, ctx, chromedp.WaitReady(chromedp.JSPath(`movements > 3 ? document.body : null`)))
+	run(t, ctx, browsing.WaitReady(chromedp.JSPath(`movements > 3 ? document.body : null`)))
 	run(t, ctx, open("drivers/"+dan.ID, `//dt[.="Position"]`)...)
 	if told := get[string](t, ctx, `[...document.querySelectorAll("dt")].find(e => e.textContent === "Position")
 		.nextSibling.textContent`); told == "never" {

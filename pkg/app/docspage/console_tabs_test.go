@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"svc/internal/test/apptest"
+	"svc/internal/test/browsing"
 	"svc/internal/test/testkit"
 	"svc/pkg/domain/person"
 )
@@ -89,11 +90,11 @@ func TestConsoleNewTab(t *testing.T) {
 	run(t, second, sees(`//h2[.="What happened"]`))
 	access := get[string](t, second, `JSON.parse(sessionStorage.getItem("tokens")).access`)
 	s.Get(t, access, "/api/v1/trips").Must(t, 200)
-	run(t, first, front(), chromedp.Click(button("Sign out")), chromedp.WaitVisible(button("Sign in")))
-	run(t, second, front(), chromedp.WaitVisible(button("Sign in")))
+	run(t, first, front(), browsing.Click(button("Sign out")), browsing.WaitVisible(button("Sign in")))
+	run(t, second, front(), browsing.WaitVisible(button("Sign in")))
 	s.Get(t, access, "/api/v1/trips").Must(t, 401)
 	run(t, second, chromedp.Evaluate[chromedp.Void](`localStorage.setItem("client", JSON.stringify({id: "lost", used: Date.now()}))`),
-		chromedp.Click(button("Sign in")), chromedp.WaitVisible(chromedp.CSS("#password"))) // the session has ended too
+		browsing.Click(button("Sign in")), browsing.WaitVisible(chromedp.CSS("#password"))) // the session has ended too
 }
 
 // TestConsoleCompany: an operator of two companies picks one when signing in, and changes to the other without a
@@ -108,17 +109,17 @@ func TestConsoleCompany(t *testing.T) {
 	testkit.Must(t, err)
 	ctx := browser(t)
 	pick := func(company string) {
-		run(t, ctx, chromedp.Click(chromedp.Search(`//button[contains(., "`+company+`")]`)), chromedp.WaitVisible(button("Sign out")))
+		run(t, ctx, browsing.Click(chromedp.Search(`//button[contains(., "`+company+`")]`)), browsing.WaitVisible(button("Sign out")))
 	}
-	run(t, ctx, size(390, 844, "light"), watch(), chromedp.Navigate(s.URL+"/console/"), chromedp.Click(button("Sign in")),
-		chromedp.WaitVisible(chromedp.CSS("#password")), chromedp.SetValue(chromedp.CSS("#email"), olga.Email),
-		chromedp.SendKeys(chromedp.CSS("#password"), apptest.Password+kb.Enter))
+	run(t, ctx, size(390, 844, "light"), watch(), chromedp.Navigate(s.URL+"/console/"), browsing.Click(button("Sign in")),
+		browsing.WaitVisible(chromedp.CSS("#password")), browsing.SetValue(chromedp.CSS("#email"), olga.Email),
+		browsing.SendKeys(chromedp.CSS("#password"), apptest.Password+kb.Enter))
 	pick("Metro")
 	run(t, ctx, open("trips", `//td[.="1 Harbour Street"]`)...)
 	run(t, ctx, open("drivers", `//h1[.="Drivers"]`)...)
 	run(t, ctx, typing("input[type=search]", "Dan"))
 	metro := get[string](t, ctx, `JSON.parse(sessionStorage.getItem("tokens")).access`)
-	run(t, ctx, chromedp.Click(button("Change company")))
+	run(t, ctx, browsing.Click(button("Change company")))
 	pick("Harbor")
 	run(t, ctx, sees(`//h1[.="Trips"]`), sees(`//p[.="Nothing here yet."]`))
 	if menu := get[[]string](t, ctx, `[...document.querySelectorAll("nav a")].map(a => a.textContent)`); len(menu) != 1 {

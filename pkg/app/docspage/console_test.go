@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"svc/internal/test/apptest"
+	"svc/internal/test/browsing"
 	"svc/internal/test/script"
 	"svc/internal/test/testkit"
 	"svc/pkg/base/timestamp"
@@ -22,10 +23,10 @@ import (
 // signInToConsole opens the console as the operator.
 func signInToConsole(t *testing.T, ctx context.Context, s *apptest.Service, a apptest.Actor) {
 	t.Helper()
-	run(t, ctx, watch(), chromedp.Navigate(s.URL+"/console/"), chromedp.Click(button("Sign in")),
-		chromedp.WaitVisible(chromedp.CSS("#password")), chromedp.SetValue(chromedp.CSS("#email"), a.Email),
-		chromedp.SendKeys(chromedp.CSS("#password"), apptest.Password+kb.Enter),
-		chromedp.WaitVisible(button("Sign out"))) // no consent: it is the platform's own
+	run(t, ctx, watch(), chromedp.Navigate(s.URL+"/console/"), browsing.Click(button("Sign in")),
+		browsing.WaitVisible(chromedp.CSS("#password")), browsing.SetValue(chromedp.CSS("#email"), a.Email),
+		browsing.SendKeys(chromedp.CSS("#password"), apptest.Password+kb.Enter),
+		browsing.WaitVisible(button("Sign out"))) // no consent: it is the platform's own
 }
 
 // rides requests rides of the metro's rider rita, and returns their ids.
@@ -44,7 +45,7 @@ func rides(t *testing.T, s *apptest.Service, n int) (ids []string) {
 
 // open shows a view of the console and waits for an element of it.
 func open(view, selector string) []step {
-	return []step{chromedp.Evaluate[chromedp.Void](`location.hash = "#/` + view + `"`), chromedp.WaitVisible(chromedp.Search(selector))}
+	return []step{chromedp.Evaluate[chromedp.Void](`location.hash = "#/` + view + `"`), browsing.WaitVisible(chromedp.Search(selector))}
 }
 
 // TestConsole uses the console as an operator would: it signs in, sees a ride that is
@@ -61,31 +62,31 @@ func TestConsole(t *testing.T) {
 	run(t, ctx, size(1280, 900, "light"))
 	signInToConsole(t, ctx, s, s.Operator(t, "metro", "olga"))
 	run(t, ctx, open("trips", `//h1[.="Trips"]`)...)
-	run(t, ctx, chromedp.WaitVisible(chromedp.Search(`//td[.="2 Harbour Street"]`)))
+	run(t, ctx, browsing.WaitVisible(chromedp.Search(`//td[.="2 Harbour Street"]`)))
 	rides(t, s, 3) // by somebody else: the third shows by itself
 	s.Drain(t)
-	run(t, ctx, chromedp.WaitVisible(chromedp.Search(`//td[.="3 Harbour Street"]`)))
+	run(t, ctx, browsing.WaitVisible(chromedp.Search(`//td[.="3 Harbour Street"]`)))
 	run(t, ctx, open("trips/"+first[0], `//button[.="Assign"]`)...)
-	run(t, ctx, chromedp.Click(button("Assign")), chromedp.WaitReady(chromedp.CSS("dialog select option:nth-child(2)")),
+	run(t, ctx, browsing.Click(button("Assign")), browsing.WaitReady(chromedp.CSS("dialog select option:nth-child(2)")),
 		chromedp.Evaluate[chromedp.Void](`(() => { const s = document.querySelector("dialog select"); s.selectedIndex = 1;
 			s.dispatchEvent(new Event("change", {bubbles: true})) })()`),
-		chromedp.Click(button("Yes, do it")), chromedp.WaitVisible(chromedp.Search(`//h1/span[.="Assigned"]`)),
-		chromedp.WaitVisible(button("Hand over")))
-	run(t, ctx, chromedp.Click(button("Cancel trip")), chromedp.WaitVisible(chromedp.CSS("dialog input")),
-		chromedp.SendKeys(chromedp.CSS("dialog input"), "The car broke down"), chromedp.Click(button("Yes, do it")),
-		chromedp.WaitVisible(chromedp.Search(`//h1/span[.="Cancelled"]`)),
-		chromedp.WaitVisible(chromedp.Search(`//q[.="The car broke down"]`)))
+		browsing.Click(button("Yes, do it")), browsing.WaitVisible(chromedp.Search(`//h1/span[.="Assigned"]`)),
+		browsing.WaitVisible(button("Hand over")))
+	run(t, ctx, browsing.Click(button("Cancel trip")), browsing.WaitVisible(chromedp.CSS("dialog input")),
+		browsing.SendKeys(chromedp.CSS("dialog input"), "The car broke down"), browsing.Click(button("Yes, do it")),
+		browsing.WaitVisible(chromedp.Search(`//h1/span[.="Cancelled"]`)),
+		browsing.WaitVisible(chromedp.Search(`//q[.="The car broke down"]`)))
 	s.Ride(t, "", drives, script.Ride{ID: first[1], Fare: "180"})
 	s.Drain(t)
 	run(t, ctx, open("trips/"+first[1], `//caption[.="Receipt, version 1"]`)...)
-	run(t, ctx, chromedp.Click(button("Correct fare")), chromedp.WaitVisible(chromedp.CSS("dialog input")),
-		chromedp.SendKeys(chromedp.CSS("dialog input:not([type=number])"), "A zero too many"),
-		chromedp.SetValue(chromedp.CSS("dialog input[type=number]"), "18"),
+	run(t, ctx, browsing.Click(button("Correct fare")), browsing.WaitVisible(chromedp.CSS("dialog input")),
+		browsing.SendKeys(chromedp.CSS("dialog input:not([type=number])"), "A zero too many"),
+		browsing.SetValue(chromedp.CSS("dialog input[type=number]"), "18"),
 		chromedp.Evaluate[chromedp.Void](`document.querySelector("dialog input[type=number]").dispatchEvent(new Event("input", {bubbles: true}))`),
-		chromedp.Click(button("Yes, do it")), chromedp.WaitVisible(chromedp.Search(`//caption[.="Receipt, version 2"]`)))
+		browsing.Click(button("Yes, do it")), browsing.WaitVisible(chromedp.Search(`//caption[.="Receipt, version 2"]`)))
 	run(t, ctx, open("drivers/"+dan.ID, `//button[.="Disable"]`)...)
-	run(t, ctx, chromedp.Click(button("Disable")), chromedp.WaitVisible(button("Yes, do it")),
-		chromedp.Click(button("Yes, do it")), chromedp.WaitVisible(button("Enable")))
+	run(t, ctx, browsing.Click(button("Disable")), browsing.WaitVisible(button("Yes, do it")),
+		browsing.Click(button("Yes, do it")), browsing.WaitVisible(button("Enable")))
 	s.Get(t, online, "/api/v1/me").Must(t, 401)
 	for _, fault := range get[[]string](t, ctx, `faults.concat(performance.getEntriesByType("resource")
 		.map(e => e.name).filter(name => !name.startsWith(location.origin + "/")))`) {
@@ -107,8 +108,8 @@ func TestConsoleAtOnce(t *testing.T) {
 				location.hash = "#/trips"
 			}).observe(document, {childList: true, subtree: true})`}))
 	signInToConsole(t, ctx, s, s.Operator(t, "metro", "olga"))
-	run(t, ctx, chromedp.WaitVisible(chromedp.Search(`//h1[.="Trips"]`)),
-		chromedp.WaitVisible(chromedp.Search(`//td[.="1 Harbour Street"]`)))
+	run(t, ctx, browsing.WaitVisible(chromedp.Search(`//h1[.="Trips"]`)),
+		browsing.WaitVisible(chromedp.Search(`//td[.="1 Harbour Street"]`)))
 }
 
 // TestConsoleInTrouble: the network is cut and comes back, and the operator loses a permission, while
@@ -123,12 +124,12 @@ func TestConsoleInTrouble(t *testing.T) {
 	signInToConsole(t, ctx, s, olga)
 	run(t, ctx, open("trips", `//td[.="1 Harbour Street"]`)...)
 	const noConnection = `//p[contains(., "No connection")]`
-	run(t, ctx, offline(true), chromedp.WaitVisible(chromedp.Search(noConnection)),
-		chromedp.WaitVisible(chromedp.Search(`//td[.="1 Harbour Street"]`)))
+	run(t, ctx, offline(true), browsing.WaitVisible(chromedp.Search(noConnection)),
+		browsing.WaitVisible(chromedp.Search(`//td[.="1 Harbour Street"]`)))
 	rides(t, s, 2)
 	s.Drain(t)
-	run(t, ctx, offline(false), chromedp.WaitVisible(chromedp.Search(`//td[.="2 Harbour Street"]`)),
-		chromedp.WaitNotPresent(chromedp.Search(noConnection)))
+	run(t, ctx, offline(false), browsing.WaitVisible(chromedp.Search(`//td[.="2 Harbour Street"]`)),
+		browsing.WaitNotPresent(chromedp.Search(noConnection)))
 	_, err := person.Store{DB: s.DB}.Revoke(t.Context(), s.Tenant("metro"), s.By(), olga.ID, "VIEW_CUSTOMERS")
 	testkit.Must(t, err)
 	run(t, ctx, open("customers", `//p[contains(., "VIEW_CUSTOMERS")]`)...)

@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"svc/internal/test/apptest"
+	"svc/internal/test/browsing"
 	"svc/internal/test/testkit"
 )
 
@@ -24,14 +25,14 @@ func inject(source string) step {
 
 // typing puts a text into the field of a selector, as if a person had typed it.
 func typing(selector, text string) step {
-	return chromedp.Steps(chromedp.WaitVisible(chromedp.CSS(selector)), chromedp.Evaluate[chromedp.Void](`(() => {
+	return chromedp.Steps(browsing.WaitVisible(chromedp.CSS(selector)), chromedp.Evaluate[chromedp.Void](`(() => {
 		const field = document.querySelector(`+"`"+selector+"`"+`)
 		field.value = `+"`"+text+"`"+`
 		field.dispatchEvent(new Event(field.tagName === "SELECT" ? "change" : "input", {bubbles: true}))
 	})()`))
 }
 
-func sees(expression string) step { return chromedp.WaitVisible(chromedp.Search(expression)) }
+func sees(expression string) step { return browsing.WaitVisible(chromedp.Search(expression)) }
 
 // TestConsoleBeside: an operator decides about a trip that another has changed meanwhile. Nothing is overwritten, the
 // console says so, and the decision can be made anew. A change that was refused can be corrected and sent again.
@@ -51,27 +52,27 @@ func TestConsoleBeside(t *testing.T) {
 	run(t, ctx, size(390, 844, "light"))
 	signInToConsole(t, ctx, s, s.Operator(t, "metro", "olga"))
 	run(t, ctx, open("trips/"+trip, `//button[.="Assign"]`)...)
-	run(t, ctx, chromedp.Click(button("Assign")), chromedp.WaitReady(chromedp.CSS("dialog select option:nth-child(3)")),
+	run(t, ctx, browsing.Click(button("Assign")), browsing.WaitReady(chromedp.CSS("dialog select option:nth-child(3)")),
 		typing("dialog select", dan.ID))
 	s.Post(t, other, "/api/v1/trips/"+trip+"/assign", `{"driverId":"`+eve.ID+`"}`).Must(t, 200)
-	run(t, ctx, chromedp.Click(button("Yes, do it")), sees(`//dialog//p[contains(., "Somebody else was faster")]`))
+	run(t, ctx, browsing.Click(button("Yes, do it")), sees(`//dialog//p[contains(., "Somebody else was faster")]`))
 	if got := driverOf(); got != eve.ID {
 		t.Errorf("the trip of the other operator's driver %s went to %s", eve.ID, got)
 	}
 	for _, fault := range axe(t, ctx) {
 		t.Errorf("the question: %s", fault)
 	}
-	run(t, ctx, sees(`//dialog//h2[.="Give this trip to another driver?"]`), chromedp.Click(button("Yes, do it")),
-		chromedp.WaitNotPresent(chromedp.CSS("dialog")))
+	run(t, ctx, sees(`//dialog//h2[.="Give this trip to another driver?"]`), browsing.Click(button("Yes, do it")),
+		browsing.WaitNotPresent(chromedp.CSS("dialog")))
 	if got := driverOf(); got != dan.ID {
 		t.Errorf("after a second look the trip went to %s", got)
 	}
 	act := s.Token(t, dan, "driver.trips:accept", "driver.trips:complete")
 	s.Post(t, act, "/api/v1/me/trips/"+trip+"/arrived", "").Must(t, 200)
-	run(t, ctx, sees(`//h1/span[.="Driver arrived"]`), chromedp.Click(button("Start ride")), sees(`//dialog//h2[.="Start the ride?"]`),
-		chromedp.Click(button("Yes, do it")), chromedp.WaitVisible(button("Complete")), chromedp.Click(button("Complete")),
-		typing("dialog input[type=number]", "20"), chromedp.Click(button("Yes, do it")),
-		chromedp.WaitVisible(button("Refund")))
+	run(t, ctx, sees(`//h1/span[.="Driver arrived"]`), browsing.Click(button("Start ride")), sees(`//dialog//h2[.="Start the ride?"]`),
+		browsing.Click(button("Yes, do it")), browsing.WaitVisible(button("Complete")), browsing.Click(button("Complete")),
+		typing("dialog input[type=number]", "20"), browsing.Click(button("Yes, do it")),
+		browsing.WaitVisible(button("Refund")))
 	s.Drain(t)
 	// Whoever answers before the receipt was read is not told that somebody else was faster.
 	run(t, ctx, sees(`//caption[.="Receipt, version 1"]`), chromedp.Evaluate[chromedp.Void](`(() => {
@@ -81,12 +82,12 @@ func TestConsoleBeside(t *testing.T) {
 				return real(...given)
 			}
 			window.late = 5000
-		})()`), chromedp.Click(button("Refund")),
+		})()`), browsing.Click(button("Refund")),
 		typing("dialog input:not([type=number])", "The car broke down"), typing("dialog input[type=number]", "21"),
-		chromedp.Click(button("Yes, do it")), sees(`//dialog//p[@class="problem"][not(contains(., "faster"))]`),
-		chromedp.Evaluate[chromedp.Void](`void (window.late = 0)`), typing("dialog input[type=number]", "5"), chromedp.Click(button("Yes, do it")),
-		chromedp.WaitNotPresent(chromedp.CSS("dialog")), sees(`//td[.="Refund"]`),
-		chromedp.Click(button("Refund")), sees(`//dialog//p[contains(., "Already refunded: $5.00")]`))
+		browsing.Click(button("Yes, do it")), sees(`//dialog//p[@class="problem"][not(contains(., "faster"))]`),
+		chromedp.Evaluate[chromedp.Void](`void (window.late = 0)`), typing("dialog input[type=number]", "5"), browsing.Click(button("Yes, do it")),
+		browsing.WaitNotPresent(chromedp.CSS("dialog")), sees(`//td[.="Refund"]`),
+		browsing.Click(button("Refund")), sees(`//dialog//p[contains(., "Already refunded: $5.00")]`))
 	noFaults(t, ctx)
 }
 
@@ -100,15 +101,15 @@ func TestConsoleKeeps(t *testing.T) {
 	run(t, ctx, size(390, 844, "dark"), inject(`Object.defineProperty(navigator, "languages", {get: () => ["es-MX", "en"]});
 		Object.defineProperty(navigator, "language", {get: () => "es-MX"})`))
 	enter := func(first string) {
-		run(t, ctx, chromedp.Click(button(first)), chromedp.WaitVisible(chromedp.CSS("#password")),
-			chromedp.SetValue(chromedp.CSS("#email"), olga.Email),
-			chromedp.SendKeys(chromedp.CSS("#password"), apptest.Password+"\r"),
-			chromedp.WaitVisible(button("Cerrar sesión")))
+		run(t, ctx, browsing.Click(button(first)), browsing.WaitVisible(chromedp.CSS("#password")),
+			browsing.SetValue(chromedp.CSS("#email"), olga.Email),
+			browsing.SendKeys(chromedp.CSS("#password"), apptest.Password+"\r"),
+			browsing.WaitVisible(button("Cerrar sesión")))
 	}
 	run(t, ctx, watch(), chromedp.Navigate(s.URL+"/console/"))
 	enter("Iniciar sesión")
 	run(t, ctx, open("trips", `//td[.="1 Harbour Street"]`)...)
-	run(t, ctx, chromedp.Click(button("Reservar un viaje")), typing(`dialog .pair + .field input`, "Hotel Central"))
+	run(t, ctx, browsing.Click(button("Reservar un viaje")), typing(`dialog .pair + .field input`, "Hotel Central"))
 	run(t, ctx, chromedp.Evaluate[chromedp.Void](`(() => {
 		const kept = JSON.parse(sessionStorage.getItem("tokens"))
 		sessionStorage.setItem("tokens", JSON.stringify({...kept, access: "x", refresh: "x"}))
@@ -118,8 +119,8 @@ func TestConsoleKeeps(t *testing.T) {
 	}
 	run(t, ctx, chromedp.Evaluate[chromedp.Void](`[...document.querySelectorAll(".problem button")].pop().click()`))
 	// The session of the sign-in pages has not ended, so nobody types a password again.
-	run(t, ctx, chromedp.WaitVisible(button("Cerrar sesión")), sees(`//td[.="1 Harbour Street"]`),
-		chromedp.Click(button("Reservar un viaje")), chromedp.WaitVisible(chromedp.CSS(`dialog .pair + .field input`)))
+	run(t, ctx, browsing.WaitVisible(button("Cerrar sesión")), sees(`//td[.="1 Harbour Street"]`),
+		browsing.Click(button("Reservar un viaje")), browsing.WaitVisible(chromedp.CSS(`dialog .pair + .field input`)))
 	if got := get[string](t, ctx, "document.querySelector(`dialog .pair + .field input`).value"); got != "Hotel Central" {
 		t.Errorf("what was typed is %q", got)
 	}
@@ -204,7 +205,7 @@ func TestConsoleMap(t *testing.T) {
 	s.Patch(t, s.Token(t, olga, "tenant.settings:write"), "/api/v1/settings",
 		`{"map":{"tiles":"`+tiles.URL+`/map/{z}/{x}/{y}.png","credit":"© Example"}}`).Must(t, 200)
 	run(t, ctx, chromedp.Reload(), sees(`//small[.="© Example"]`),
-		chromedp.WaitReady(chromedp.JSPath(`(document.querySelector(".base canvas") && performance.getEntriesByType("resource")
+		browsing.WaitReady(chromedp.JSPath(`(document.querySelector(".base canvas") && performance.getEntriesByType("resource")
 			.some(e => e.name.startsWith("`+tiles.URL+`"))) ? document.body : null`)))
 	for _, fault := range get[[]string](t, ctx, `faults.concat(complaints)`) {
 		t.Error(fault)
@@ -222,7 +223,7 @@ func TestConsoleMap(t *testing.T) {
 		t.Errorf("asked for %v", asked)
 	}
 	mu.Unlock()
-	run(t, ctx, chromedp.Evaluate[chromedp.Void](`void fetch("https://127.0.0.1:1/").catch(() => 0)`), chromedp.WaitReady(chromedp.JSPath(`faults.some(f => f.startsWith("connect-src")) ? document.body : null`)))
+	run(t, ctx, chromedp.Evaluate[chromedp.Void](`void fetch("https://127.0.0.1:1/").catch(() => 0)`), browsing.WaitReady(chromedp.JSPath(`faults.some(f => f.startsWith("connect-src")) ? document.body : null`)))
 }
 
 // many makes the list of drivers a thousand, all of which move at each reading.
@@ -258,7 +259,7 @@ func TestConsoleManyDrivers(t *testing.T) {
 	run(t, ctx, size(1280, 900, "light"), inject(many))
 	signInToConsole(t, ctx, s, s.Operator(t, "metro", "olga"))
 	run(t, ctx, open("map", `//span[contains(., "1,000")]`)...)
-	run(t, ctx, chromedp.WaitReady(chromedp.JSPath(`work.filter(([, n]) => n >= 900).length >= 60 ? document.body : null`)))
+	run(t, ctx, browsing.WaitReady(chromedp.JSPath(`work.filter(([, n]) => n >= 900).length >= 60 ? document.body : null`)))
 	median := get[float64](t, ctx, `work.filter(([, n]) => n >= 900).map(([ms]) => ms).sort((a, b) => a - b)[30]`)
 	if median > 33 {
 		t.Errorf("a frame takes %.1f ms", median)

@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"svc/internal/test/apptest"
+	"svc/internal/test/browsing"
 	"svc/internal/test/testkit"
 	"svc/pkg/domain/settings"
 )
@@ -43,17 +44,17 @@ func TestRideFromDocs(t *testing.T) {
 	testkit.Must(t, err)
 	ctx := browser(t)
 	run(t, ctx, size(1280, 1000, "light"), watch(), chromedp.Navigate(s.URL+"/docs?tenant=metro"),
-		chromedp.WaitVisible(button("Authorize")))
+		browsing.WaitVisible(button("Authorize")))
 	popup := chromedp.WaitNewTarget(ctx, func(i *target.Info) bool { return i.Type == "page" })
-	run(t, ctx, chromedp.Click(button("Authorize")))
+	run(t, ctx, browsing.Click(button("Authorize")))
 	authorize(t, ctx, <-popup, rita)
-	run(t, ctx, chromedp.WaitNotPresent(button("Authorize"))) // the page has its token
-	run(t, ctx, chromedp.Click(chromedp.CSS(`a[href$="#tag/trips"]`)),
-		chromedp.Click(chromedp.CSS(`a[href$="#tag/trips/POST/api/v1/me/trips"]`)),
-		chromedp.Click(chromedp.Search(`//button[contains(., "(post /api/v1/me/trips)")]`)),
-		chromedp.Click(chromedp.JSPath(`[...document.querySelectorAll("button")]
+	run(t, ctx, browsing.WaitNotPresent(button("Authorize"))) // the page has its token
+	run(t, ctx, browsing.Click(chromedp.CSS(`a[href$="#tag/trips"]`)),
+		browsing.Click(chromedp.CSS(`a[href$="#tag/trips/POST/api/v1/me/trips"]`)),
+		browsing.Click(chromedp.Search(`//button[contains(., "(post /api/v1/me/trips)")]`)),
+		browsing.Click(chromedp.JSPath(`[...document.querySelectorAll("button")]
 			.find(b => b.textContent.includes("Send post request") && b.checkVisibility())`)),
-		chromedp.WaitVisible(chromedp.Search(`//*[normalize-space()="201 Created"]`)))
+		browsing.WaitVisible(chromedp.Search(`//*[normalize-space()="201 Created"]`)))
 	trips := s.Get(t, s.Token(t, rita, "rider.trips:read"), "/api/v1/me/trips").Must(t, 200)
 	if n := strings.Count(string(trips.Body), `"status":"PENDING"`); n != 1 {
 		t.Errorf("%d trips were requested: %s", n, trips.Body)
@@ -74,7 +75,7 @@ func TestLooks(t *testing.T) {
 			t.Run(scheme+" "+device, func(t *testing.T) {
 				ctx := browser(t)
 				run(t, ctx, size(width, 844, scheme), chromedp.Navigate(s.URL+"/docs#tag/trips/POST/api/v1/me/trips"),
-					chromedp.WaitVisible(chromedp.Search(`//h3[contains(., "Request a ride")]`)))
+					browsing.WaitVisible(chromedp.Search(`//h3[contains(., "Request a ride")]`)))
 				if over := get[float64](t, ctx, `document.documentElement.scrollWidth - innerWidth`); over > 0 {
 					t.Errorf("%v px wider than the screen", over)
 				}
@@ -127,7 +128,7 @@ func TestSamples(t *testing.T) {
 	s := apptest.New(t)
 	ctx := browser(t)
 	run(t, ctx, size(1280, 1600, "light"), watch(), chromedp.Navigate(s.URL+"/docs"),
-		chromedp.WaitVisible(chromedp.CSS(".client-libraries-tabs")))
+		browsing.WaitVisible(chromedp.CSS(".client-libraries-tabs")))
 	tabs := get[[]string](t, ctx, `[...document.querySelectorAll(".client-libraries-list button")]
 		.filter(b => b.checkVisibility()).map(b => b.textContent.trim())`)
 	if diff := cmp.Diff([]string{"Shell", "JavaScript", "Python", "Go"}, tabs); diff != "" {
@@ -135,8 +136,8 @@ func TestSamples(t *testing.T) {
 	}
 	for tab, sample := range map[string]string{"Shell": "curl ", "JavaScript": "fetch('", "Python": "requests.get(",
 		"Go": "http.NewRequest("} {
-		run(t, ctx, chromedp.Click(chromedp.Search(`//button[@role="tab"][normalize-space()="`+tab+`"]`)),
-			chromedp.WaitVisible(chromedp.Search(`//code[contains(., "`+sample+`")]`)))
+		run(t, ctx, browsing.Click(chromedp.Search(`//button[@role="tab"][normalize-space()="`+tab+`"]`)),
+			browsing.WaitVisible(chromedp.Search(`//code[contains(., "`+sample+`")]`)))
 	}
 	noFaults(t, ctx)
 }
@@ -157,9 +158,9 @@ func authorize(t *testing.T, in context.Context, window target.ID, a apptest.Act
 	t.Helper()
 	ctx, end := chromedp.NewContext(in, chromedp.WithTargetID(window))
 	t.Cleanup(end) // it closes the window, which the page still reads
-	run(t, ctx, chromedp.WaitVisible(chromedp.CSS("#password")), chromedp.SetValue(chromedp.CSS("#email"), a.Email),
-		chromedp.SendKeys(chromedp.CSS("#password"), apptest.Password+kb.Enter),
-		chromedp.WaitVisible(chromedp.CSS(`[value="allow"]`)), chromedp.Click(chromedp.CSS(`[value="allow"]`)))
+	run(t, ctx, browsing.WaitVisible(chromedp.CSS("#password")), browsing.SetValue(chromedp.CSS("#email"), a.Email),
+		browsing.SendKeys(chromedp.CSS("#password"), apptest.Password+kb.Enter),
+		browsing.WaitVisible(chromedp.CSS(`[value="allow"]`)), browsing.Click(chromedp.CSS(`[value="allow"]`)))
 }
 
 // button finds a button by its text.
@@ -297,10 +298,7 @@ func browserWith(t *testing.T, more ...chromedp.ExecAllocatorOption) context.Con
 // start starts a browser.
 func start(t *testing.T, more ...chromedp.ExecAllocatorOption) (ctx context.Context, end func()) {
 	t.Helper()
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(testkit.Chrome(t)), chromedp.NoSandbox,
-		chromedp.DisableGPU, chromedp.Flag("disable-dev-shm-usage", true), chromedp.WSURLReadTimeout(5*time.Minute))
-	options = append(options, more...)
-	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), browsing.Options(t, more...)...)
 	ctx, endBrowser := chromedp.NewContext(allocator)
 	if err := chromedp.Do(ctx); err != nil { // opens a tab, whose life is that of the browser
 		stop()

@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"svc/internal/test/browsing"
 	"svc/internal/test/testkit"
 	"svc/pkg/local/devpages"
 )
@@ -37,9 +38,7 @@ func TestOutboxOnAPhone(t *testing.T) {
 	} {
 		testkit.Must(t, pages.Send(t.Context(), "rita.von-und-zu-hohenstein@a-long-name.home.example", subject, text))
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(testkit.Chrome(t)), chromedp.NoSandbox,
-		chromedp.DisableGPU, chromedp.Flag("disable-dev-shm-usage", true), chromedp.WSURLReadTimeout(5*time.Minute))
-	ctx, end := chromedp.NewExecAllocator(t.Context(), options...)
+	ctx, end := chromedp.NewExecAllocator(t.Context(), browsing.Options(t)...)
 	defer end()
 	ctx, end = chromedp.NewContext(ctx)
 	defer end()
@@ -48,7 +47,7 @@ func TestOutboxOnAPhone(t *testing.T) {
 	defer end()
 	for path, shows := range map[string]string{devpages.Outbox: "article",
 		devpages.Callback + "?state=s&code=" + strings.Repeat("aB-9", 11): "main"} {
-		testkit.Must(t, chromedp.Do(ctx, chromedp.Navigate(server.URL+path), chromedp.WaitVisible(chromedp.CSS(shows))))
+		testkit.Must(t, chromedp.Do(ctx, chromedp.Navigate(server.URL+path), browsing.WaitVisible(chromedp.CSS(shows))))
 		for _, scheme := range []string{"light", "dark"} {
 			for _, width := range []int64{320, 1280} {
 				looksRight(t, ctx, path, scheme, width)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"svc/internal/test/browsing"
 	"svc/internal/test/testkit"
 )
 
@@ -20,7 +21,7 @@ func TestAxeFinds(t *testing.T) {
 	testkit.Long(t)
 	s := newStand(t)
 	in := tab(t, desktop.in("light"))
-	run(t, in, chromedp.Navigate(s.client.URL+"/"), chromedp.WaitReady(chromedp.CSS("#told")))
+	run(t, in, chromedp.Navigate(s.client.URL+"/"), browsing.WaitReady(chromedp.CSS("#told")))
 	if len(axe(t, in)) == 0 {
 		t.Error("axe-core finds nothing on a page without language and heading")
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"svc/internal/test/browsing"
 	"svc/internal/test/testkit"
 )
 
@@ -17,13 +18,13 @@ func TestBack(t *testing.T) {
 	s := newStand(t)
 	client := s.register(t, "rider")
 	ctx := tab(t, phone.in("light"))
-	mailed := chromedp.WaitReady(chromedp.CSS(`[name="email"][type="hidden"]`))
-	wrong, empty := chromedp.WaitVisible(chromedp.CSS("#problem")), chromedp.WaitVisible(chromedp.CSS("#email"))
+	mailed := browsing.WaitReady(chromedp.CSS(`[name="email"][type="hidden"]`))
+	wrong, empty := browsing.WaitVisible(chromedp.CSS("#problem")), browsing.WaitVisible(chromedp.CSS("#email"))
 	run(t, ctx, chromedp.Navigate(s.authorize(client, "scope", "openid rider.trips:read")),
 		signIn("rita@home.example", "wrong"), wrong,
-		chromedp.Click(chromedp.CSS(`a[href^="forgot"]`)), chromedp.WaitNotPresent(chromedp.CSS("#password")), empty,
-		chromedp.SendKeys(chromedp.CSS("#email"), "rita@home.example"+kb.Enter), mailed,
-		chromedp.Click(chromedp.CSS(`a[href^="authorize"]`)), chromedp.WaitVisible(chromedp.CSS("#password")))
+		browsing.Click(chromedp.CSS(`a[href^="forgot"]`)), browsing.WaitNotPresent(chromedp.CSS("#password")), empty,
+		browsing.SendKeys(chromedp.CSS("#email"), "rita@home.example"+kb.Enter), mailed,
+		browsing.Click(chromedp.CSS(`a[href^="authorize"]`)), browsing.WaitVisible(chromedp.CSS("#password")))
 	for n, shows := range []string{
 		`!document.querySelector("#email") && document.querySelector("[name=email]")`,
 		`document.querySelector("#email") && !document.querySelector("#password")`,

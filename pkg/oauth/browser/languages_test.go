@@ -15,6 +15,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"svc/internal/test/browsing"
 	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/domain/page"
@@ -121,7 +122,7 @@ func inEveryLanguage(t *testing.T, all map[string]page.Content, names ...string)
 			if lang == string(page.English) || *pictures != "" {
 				looks = append(looks, desktop.in("light"), phone.in("light"), phone.in("dark"))
 			}
-			run(t, in, chromedp.Navigate(server.URL+"/"+name+"?ui_locales="+lang), chromedp.WaitVisible(chromedp.CSS("h1")))
+			run(t, in, chromedp.Navigate(server.URL+"/"+name+"?ui_locales="+lang), browsing.WaitVisible(chromedp.CSS("h1")))
 			for _, l := range looks {
 				run(t, in, showAs(l))
 				for _, fault := range append(axe(t, in), cutOff(t, in)...) {

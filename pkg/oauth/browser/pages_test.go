@@ -17,6 +17,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"svc/internal/test/browsing"
 	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/data/audit"
@@ -44,8 +45,8 @@ func (s *stand) authorize(client string, changes ...string) string {
 }
 
 func signIn(email, secret string) step {
-	return chromedp.Steps(chromedp.WaitVisible(chromedp.CSS("#password")),
-		chromedp.SetValue(chromedp.CSS("#email"), email), chromedp.SendKeys(chromedp.CSS("#password"), secret+kb.Enter))
+	return chromedp.Steps(browsing.WaitVisible(chromedp.CSS("#password")),
+		browsing.SetValue(chromedp.CSS("#email"), email), browsing.SendKeys(chromedp.CSS("#password"), secret+kb.Enter))
 }
 
 // Every page, in both colour schemes, on a phone, on a desktop and on the
@@ -71,28 +72,28 @@ func TestPages(t *testing.T) {
 					s.check(t, ctx, l.in(scheme), name)
 				}
 				at("signin", chromedp.Navigate(s.authorize(client, "prompt", "consent")),
-					chromedp.WaitVisible(chromedp.CSS("#password")))
-				at("signin-wrong", signIn("ana@metro.example", "not the one"), chromedp.WaitVisible(chromedp.CSS("#problem")))
-				at("consent", signIn("ana@metro.example", words), chromedp.WaitVisible(chromedp.CSS(`[value="allow"]`)))
+					browsing.WaitVisible(chromedp.CSS("#password")))
+				at("signin-wrong", signIn("ana@metro.example", "not the one"), browsing.WaitVisible(chromedp.CSS("#problem")))
+				at("consent", signIn("ana@metro.example", words), browsing.WaitVisible(chromedp.CSS(`[value="allow"]`)))
 				at("consent-later", chromedp.Navigate(s.authorize(client, "scope", scopes+" tenant.builds:read",
 					"prompt", "consent")),
-					chromedp.WaitVisible(chromedp.CSS("h2 ~ h2")))
-				run(t, ctx, chromedp.Click(chromedp.CSS(`[value="allow"]`)), chromedp.WaitReady(chromedp.CSS("#told")))
+					browsing.WaitVisible(chromedp.CSS("h2 ~ h2")))
+				run(t, ctx, browsing.Click(chromedp.CSS(`[value="allow"]`)), browsing.WaitReady(chromedp.CSS("#told")))
 				at("picker", chromedp.Navigate(s.authorize(client, "tenant_hint", "")),
-					chromedp.WaitVisible(chromedp.CSS(`[value="harbor"]`)))
-				at("apps", chromedp.Navigate(s.server.URL+"/oauth/apps"), chromedp.WaitVisible(chromedp.CSS("section.app")))
-				at("logout", chromedp.Navigate(s.server.URL+"/oauth/logout"), chromedp.WaitVisible(chromedp.CSS("button")))
+					browsing.WaitVisible(chromedp.CSS(`[value="harbor"]`)))
+				at("apps", chromedp.Navigate(s.server.URL+"/oauth/apps"), browsing.WaitVisible(chromedp.CSS("section.app")))
+				at("logout", chromedp.Navigate(s.server.URL+"/oauth/logout"), browsing.WaitVisible(chromedp.CSS("button")))
 				at("error", chromedp.Navigate(s.authorize(client, "redirect_uri", "https://elsewhere.example/cb")),
-					chromedp.WaitVisible(chromedp.CSS("h1")))
+					browsing.WaitVisible(chromedp.CSS("h1")))
 				at("forgot", chromedp.Navigate(s.server.URL+"/oauth/forgot?audience=rider&tenant_hint=metro"),
-					chromedp.WaitVisible(chromedp.CSS("#email")))
-				at("mailed", chromedp.SendKeys(chromedp.CSS("#email"), "rita@home.example"+kb.Enter),
-					chromedp.WaitReady(chromedp.CSS(`[name="email"][type="hidden"]`)))
-				at("password", chromedp.Navigate(link()), chromedp.WaitVisible(chromedp.CSS("#new")))
+					browsing.WaitVisible(chromedp.CSS("#email")))
+				at("mailed", browsing.SendKeys(chromedp.CSS("#email"), "rita@home.example"+kb.Enter),
+					browsing.WaitReady(chromedp.CSS(`[name="email"][type="hidden"]`)))
+				at("password", chromedp.Navigate(link()), browsing.WaitVisible(chromedp.CSS("#new")))
 				at("company", chromedp.Navigate(s.authorize(riders, "tenant_hint", "", "scope", "rider.trips:read")),
-					chromedp.WaitVisible(chromedp.CSS("#company")))
-				at("company-unknown", chromedp.SendKeys(chromedp.CSS("#company"), "nobody"+kb.Enter),
-					chromedp.WaitVisible(chromedp.CSS("#problem")))
+					browsing.WaitVisible(chromedp.CSS("#company")))
+				at("company-unknown", browsing.SendKeys(chromedp.CSS("#company"), "nobody"+kb.Enter),
+					browsing.WaitVisible(chromedp.CSS("#problem")))
 			})
 		}
 	}
@@ -111,7 +112,7 @@ func TestBranding(t *testing.T) {
 					"iconBackgroundColor": color, "themeMode": theme})
 				ctx := tab(t, desktop.in("light"))
 				run(t, ctx, chromedp.Navigate(s.authorize(client, "prompt", "consent")), signIn("ana@metro.example", words),
-					chromedp.WaitVisible(chromedp.CSS(`[value="allow"]`)))
+					browsing.WaitVisible(chromedp.CSS(`[value="allow"]`)))
 				s.check(t, ctx, look{}, "consent")
 				scheme := get(t, ctx, chromedp.Evaluate[string](`getComputedStyle(document.documentElement).colorScheme`))
 				if scheme != theme {
@@ -129,16 +130,16 @@ func TestKeyboardWithoutScript(t *testing.T) {
 	client := s.register(t, "dashboard")
 	ctx := tab(t, desktop.in("light"))
 	run(t, ctx, command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}),
-		chromedp.Navigate(s.authorize(client, "tenant_hint", "")), chromedp.WaitVisible(chromedp.CSS("#password")))
+		chromedp.Navigate(s.authorize(client, "tenant_hint", "")), browsing.WaitVisible(chromedp.CSS("#password")))
 	focused(t, ctx, "#email")
 	keys(t, ctx, "ana@metro.example", kb.Tab, words, kb.Enter)
-	run(t, ctx, chromedp.WaitVisible(chromedp.CSS(`[value="harbor"]`)))
+	run(t, ctx, browsing.WaitVisible(chromedp.CSS(`[value="harbor"]`)))
 	tabTo(t, ctx, `[value="metro"]`)
 	keys(t, ctx, kb.Enter)
-	run(t, ctx, chromedp.WaitVisible(chromedp.CSS(`[value="allow"]`)))
+	run(t, ctx, browsing.WaitVisible(chromedp.CSS(`[value="allow"]`)))
 	tabTo(t, ctx, `[value="allow"]`)
 	keys(t, ctx, kb.Enter)
-	run(t, ctx, chromedp.WaitReady(chromedp.CSS("#told")))
+	run(t, ctx, browsing.WaitReady(chromedp.CSS("#told")))
 	where := get(t, ctx, chromedp.Location())
 	if !strings.HasPrefix(where, s.client.URL+"/cb?") || !strings.Contains(where, "code=") {
 		t.Errorf("ended at %s", where)
@@ -155,16 +156,16 @@ func TestWhichCompany(t *testing.T) {
 	run(t, ctx, command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}))
 	for _, first := range []bool{true, false} { // signed in and consented, the form leads to the client at once
 		run(t, ctx, chromedp.Navigate(s.authorize(client, "tenant_hint", "", "scope", "rider.trips:read")),
-			chromedp.WaitVisible(chromedp.CSS("#company")))
+			browsing.WaitVisible(chromedp.CSS("#company")))
 		focused(t, ctx, "#company")
 		if first {
 			keys(t, ctx, "metro", kb.Enter)
-			run(t, ctx, signIn("rita@home.example", words), chromedp.WaitVisible(chromedp.CSS(`[value="allow"]`)),
-				chromedp.Click(chromedp.CSS(`[value="allow"]`)))
+			run(t, ctx, signIn("rita@home.example", words), browsing.WaitVisible(chromedp.CSS(`[value="allow"]`)),
+				browsing.Click(chromedp.CSS(`[value="allow"]`)))
 		} else {
 			keys(t, ctx, kb.Enter) // the browser remembers the name
 		}
-		run(t, ctx, chromedp.WaitReady(chromedp.CSS("#told")))
+		run(t, ctx, browsing.WaitReady(chromedp.CSS("#told")))
 		if where := get(t, ctx, chromedp.Location()); !strings.Contains(where, "code=") {
 			t.Errorf("ended at %s", where)
 		}
@@ -212,15 +213,15 @@ func TestDeny(t *testing.T) {
 	client := s.register(t, "rider")
 	ctx := tab(t, phone.in("dark"))
 	run(t, ctx, chromedp.Navigate(s.authorize(client, "scope", "openid rider.trips:read")),
-		signIn("rita@home.example", words), chromedp.WaitVisible(chromedp.CSS(`[value="deny"]`)),
-		chromedp.Click(chromedp.CSS(`[value="deny"]`)), chromedp.WaitReady(chromedp.CSS("#told")))
+		signIn("rita@home.example", words), browsing.WaitVisible(chromedp.CSS(`[value="deny"]`)),
+		browsing.Click(chromedp.CSS(`[value="deny"]`)), browsing.WaitReady(chromedp.CSS("#told")))
 	if got := get(t, ctx, chromedp.Text(chromedp.CSS("#told"))); got != "access_denied" {
 		t.Errorf("the client received %q", got)
 	}
-	run(t, ctx, chromedp.Navigate(s.server.URL+"/oauth/logout"), chromedp.WaitVisible(chromedp.CSS("button")),
-		chromedp.Click(chromedp.CSS("button")), chromedp.WaitNotPresent(chromedp.CSS("form")),
+	run(t, ctx, chromedp.Navigate(s.server.URL+"/oauth/logout"), browsing.WaitVisible(chromedp.CSS("button")),
+		browsing.Click(chromedp.CSS("button")), browsing.WaitNotPresent(chromedp.CSS("form")),
 		chromedp.Navigate(s.authorize(client, "scope", "openid rider.trips:read")),
-		chromedp.WaitVisible(chromedp.CSS("#password")))
+		browsing.WaitVisible(chromedp.CSS("#password")))
 }
 
 // A client whose address redirects to a different origin still receives every
@@ -250,16 +251,16 @@ func TestClientRedirectsOn(t *testing.T) {
 		name, want string
 		steps      []step
 	}{
-		{"denied", "error=access_denied", []step{ask(), enter, chromedp.WaitVisible(chromedp.CSS(`[value="deny"]`)),
-			chromedp.Click(chromedp.CSS(`[value="deny"]`))}},
-		{"allowed", "code=", []step{ask(), chromedp.WaitVisible(chromedp.CSS(`[value="allow"]`)),
-			chromedp.Click(chromedp.CSS(`[value="allow"]`))}},
+		{"denied", "error=access_denied", []step{ask(), enter, browsing.WaitVisible(chromedp.CSS(`[value="deny"]`)),
+			browsing.Click(chromedp.CSS(`[value="deny"]`))}},
+		{"allowed", "code=", []step{ask(), browsing.WaitVisible(chromedp.CSS(`[value="allow"]`)),
+			browsing.Click(chromedp.CSS(`[value="allow"]`))}},
 		{"remembered", "code=", []step{ask()}},
 		{"signed in again", "code=", []step{ask("prompt", "login"), enter}},
 		{"an error after the sign-in", "error=invalid_scope", []step{ask("prompt", "login", "scope", "rider.orders:read"),
 			enter}},
 	} {
-		run(t, ctx, append(test.steps, chromedp.WaitReady(chromedp.CSS("#told")))...)
+		run(t, ctx, append(test.steps, browsing.WaitReady(chromedp.CSS("#told")))...)
 		if where := get(t, ctx, chromedp.Location()); !strings.HasPrefix(where, "http://localhost:") ||
 			!strings.Contains(where, test.want) {
 			t.Errorf("%s: ended at %s", test.name, where)
@@ -273,7 +274,7 @@ func TestFrames(t *testing.T) {
 	s := newStand(t)
 	client := s.register(t, "dashboard")
 	ctx := tab(t, desktop.in("light"))
-	run(t, ctx, chromedp.Navigate(s.client.URL+"/"), chromedp.WaitReady(chromedp.CSS("#told")))
+	run(t, ctx, chromedp.Navigate(s.client.URL+"/"), browsing.WaitReady(chromedp.CSS("#told")))
 	get(t, ctx, chromedp.Evaluate[string](`new Promise(done => {
 			const frame = document.createElement("iframe");
 			frame.onload = () => done("loaded");

@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"svc/internal/test/browsing"
 	"svc/internal/test/testkit"
 	"svc/pkg/domain/page"
 	"svc/pkg/domain/receipt"
@@ -81,7 +82,7 @@ func TestPapersPrintLight(t *testing.T) {
 	defer server.Close()
 	in := tab(t, desktop.in("dark"))
 	for _, name := range []string{"receipt", "statement"} {
-		run(t, in, chromedp.Navigate(server.URL+"/"+name), chromedp.WaitVisible(chromedp.CSS("h1")),
+		run(t, in, chromedp.Navigate(server.URL+"/"+name), browsing.WaitVisible(chromedp.CSS("h1")),
 			command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}))
 		got := get(t, in, chromedp.Evaluate[string](`(s => s.getPropertyValue("--card") + s.getPropertyValue("--ink") +
 			getComputedStyle(document.querySelector("h1")).color)(getComputedStyle(document.documentElement))`))

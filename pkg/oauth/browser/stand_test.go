@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"svc/internal/test/browsing"
 	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/access/signing"
@@ -131,15 +132,12 @@ func TestMain(m *testing.M) {
 // launch starts the browser that the tests share.
 func launch(t *testing.T) context.Context {
 	t.Helper()
-	path := testkit.Chrome(t)
+	options := browsing.Options(t)
 	launched.Do(func() {
-		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
-			chromedp.DisableGPU,
-			chromedp.Flag("disable-dev-shm-usage", true), chromedp.WSURLReadTimeout(5*time.Minute))
 		allocator, end := chromedp.NewExecAllocator(context.Background(), options...)
 		browser, endBrowser := chromedp.NewContext(allocator)
 		if err := chromedp.Do(browser); err != nil {
-			t.Fatalf("starting %s: %v", path, err)
+			t.Fatalf("starting the browser: %v", err)
 		}
 		launched.ctx, launched.ends = browser, []context.CancelFunc{end, endBrowser}
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"svc/internal/test/apptest"
+	"svc/internal/test/browsing"
 	"svc/internal/test/testkit"
 )
 
@@ -56,9 +57,9 @@ func TestMSAL(t *testing.T) {
 		}
 	}
 	testkit.Must(t, chromedp.Do(openTab(t), chromedp.Navigate(opened.Open),
-		chromedp.WaitVisible(chromedp.CSS("#password")), chromedp.SetValue(chromedp.CSS("#email"), rita.Email),
-		chromedp.SendKeys(chromedp.CSS("#password"), apptest.Password+kb.Enter),
-		chromedp.WaitVisible(chromedp.CSS(`[value="allow"]`)), chromedp.Click(chromedp.CSS(`[value="allow"]`))))
+		browsing.WaitVisible(chromedp.CSS("#password")), browsing.SetValue(chromedp.CSS("#email"), rita.Email),
+		browsing.SendKeys(chromedp.CSS("#password"), apptest.Password+kb.Enter),
+		browsing.WaitVisible(chromedp.CSS(`[value="allow"]`)), browsing.Click(chromedp.CSS(`[value="allow"]`))))
 	var ended struct {
 		Done struct {
 			outcome

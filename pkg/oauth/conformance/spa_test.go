@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"svc/internal/test/apptest"
+	"svc/internal/test/browsing"
 	"svc/internal/test/testkit"
 )
 
@@ -41,19 +42,17 @@ func TestSinglePageApp(t *testing.T) {
 	t.Cleanup(app.Close)
 	ctx := openTab(t)
 	testkit.Must(t, chromedp.Do(ctx, chromedp.Navigate(app.URL+"/?api="+url.QueryEscape(s.URL)),
-		chromedp.WaitVisible(chromedp.CSS("#password")), chromedp.SetValue(chromedp.CSS("#email"), rita.Email),
-		chromedp.SendKeys(chromedp.CSS("#password"), apptest.Password+kb.Enter),
-		chromedp.WaitVisible(chromedp.CSS(`[value="allow"]`)), chromedp.Click(chromedp.CSS(`[value="allow"]`)),
-		chromedp.WaitVisible(chromedp.Search(`//pre[contains(., "`+rita.Email+`")]`))))
+		browsing.WaitVisible(chromedp.CSS("#password")), browsing.SetValue(chromedp.CSS("#email"), rita.Email),
+		browsing.SendKeys(chromedp.CSS("#password"), apptest.Password+kb.Enter),
+		browsing.WaitVisible(chromedp.CSS(`[value="allow"]`)), browsing.Click(chromedp.CSS(`[value="allow"]`)),
+		browsing.WaitVisible(chromedp.Search(`//pre[contains(., "`+rita.Email+`")]`))))
 }
 
 // openTab starts a browser that ends with the test, and returns the context of
 // its tab.
 func openTab(t *testing.T) context.Context {
 	t.Helper()
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(testkit.Chrome(t)), chromedp.NoSandbox,
-		chromedp.DisableGPU, chromedp.Flag("disable-dev-shm-usage", true), chromedp.WSURLReadTimeout(5*time.Minute))
-	allocator, end := chromedp.NewExecAllocator(context.Background(), options...)
+	allocator, end := chromedp.NewExecAllocator(context.Background(), browsing.Options(t)...)
 	t.Cleanup(end)
 	tab, endBrowser := chromedp.NewContext(allocator)
 	t.Cleanup(endBrowser)
