@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -12,7 +11,6 @@ import (
 
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
-	"svc/pkg/domain/tenant"
 )
 
 func auditCommand(c *cli) *cobra.Command {
@@ -64,31 +62,4 @@ func changed(before, after json.RawMessage) string {
 		}
 	}
 	return strings.Join(out, ", ")
-}
-
-// appendToAudit writes an entry to the audit log of each tenant in tenants, one
-// transaction for each. Commands use it for changes that no other package
-// records, such as a new signing key.
-func (p platform) appendToAudit(ctx context.Context, tenants []string, what, subject string, before, after any) error {
-	for _, id := range tenants {
-		t := p.db.Tenant(id)
-		tx := t.Write()
-		audit.Append(tx, t, by(), what, subject, before, after)
-		if err := table.Retry(ctx, tx.Commit); err != nil {
-			return fmt.Errorf("audit log: %w", err)
-		}
-	}
-	return nil
-}
-
-// everywhere returns the ids of all tenants that are not being deleted.
-func (p platform) everywhere(ctx context.Context) ([]string, error) {
-	all, err := tenant.Store{DB: p.db}.List(ctx)
-	var out []string
-	for _, n := range all {
-		if n.DeletingAt == "" {
-			out = append(out, n.ID)
-		}
-	}
-	return out, err
 }

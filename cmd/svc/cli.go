@@ -11,7 +11,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -36,13 +35,15 @@ type cli struct {
 	wide bool // tables show every value of a list
 	yes  bool // --yes confirms the command
 
-	// drain is how long the deletion of a tenant waits, from its start, for
-	// requests that began earlier.
-	drain time.Duration
-
 	env config.Config
 	ran bool // the command's own code has started: arguments and flags were valid
+
+	version string // what --version shows
+	rooms   []room
 }
+
+// room adds the commands of a package to the root.
+type room func(*cli, *cobra.Command)
 
 // usageError is an error in the command line; its exit code is 2.
 type usageError struct{ error }
@@ -50,8 +51,9 @@ type usageError struct{ error }
 // usagef returns an error in the command line.
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-func newCLI(out, err io.Writer) *cli {
-	return &cli{out: out, err: err, stdin: os.Stdin, drain: drainTime, env: config.Read(os.Getenv)}
+// makeCLI returns the command line with the commands of the rooms, which are added in this order.
+func makeCLI(version string, out, err io.Writer, rooms ...room) *cli {
+	return &cli{out: out, err: err, stdin: os.Stdin, env: config.Read(os.Getenv), version: version, rooms: rooms}
 }
 
 // run runs one command line and returns the exit code.
@@ -106,6 +108,7 @@ type jsonError struct {
 	Help     string `json:"help,omitempty"` // the command that explains the usage
 }
 
+// root returns the root command with all commands.
 func (c *cli) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "svc",
@@ -117,7 +120,7 @@ func (c *cli) root() *cobra.Command {
 			"Times in tables are in UTC, except in a statement.\n\n" +
 			"Exit codes: 0 done; 1 the command failed; 2 the command line is wrong, or a change was not confirmed.\n" +
 			"With --json an error is one JSON object on standard error, with error, exitCode and, for exit code 2, help.",
-		Version:       version(),
+		Version:       c.version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -129,16 +132,22 @@ func (c *cli) root() *cobra.Command {
 	root.PersistentFlags().BoolVarP(&c.yes, "yes", "y", false,
 		"confirm a change in AWS, svc import undo, svc tenant delete or svc restore finish")
 	root.PersistentFlags().BoolVar(&c.json, "json", false, "print JSON, for programs")
-	for _, command := range commands {
-		root.AddCommand(command(c))
-	}
-	if err := c.generate(root); err != nil {
-		panic(err) // the rows are those of this program; a test makes the commands
+	for _, add := range c.rooms {
+		add(c, root)
 	}
 	c.prepare(root)
 	wrapHelp(root)
 	return root
 }
+
+// Annotations of a command. A command that is made from an operation of the API has the
+// operation's id, and says if the operation changes nothing. statusWords are the values of the
+// argument STATUS or the flag --status that a shell completes, separated by blanks.
+const (
+	operationID = "operation"
+	readsOnly   = "reads-only"
+	statusWords = "status-words"
+)
 
 // prepare wraps cmd and its subcommands. A wrapped command names the expected
 // arguments in errors, and calls confirm before its own code starts. A group

@@ -154,11 +154,11 @@ func (c *cli) clientTrust() *cobra.Command {
 	cmd.MarkFlagsOneRequired("tenant", "platform")
 	cmd.MarkFlagsMutuallyExclusive("tenant", "platform")
 	cmd.RunE = act(func(ctx context.Context, args []string) error {
-		owner, set := *slug, c.trustInCompany
+		owner, set := *slug, trustInCompany
 		if *everywhere {
-			owner, set = "the platform", c.trustEverywhere
+			owner, set = "the platform", trustEverywhere
 		}
-		err := set(ctx, *slug, args[0], !*end)
+		err := set(ctx, c, *slug, args[0], !*end)
 		if *end && errors.Is(err, fault.NotFound()) {
 			return fmt.Errorf("the client %q is not trusted by %s", args[0], owner)
 		}
@@ -172,7 +172,7 @@ func (c *cli) clientTrust() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) trustInCompany(ctx context.Context, slug, id string, trusted bool) error {
+func trustInCompany(ctx context.Context, c *cli, slug, id string, trusted bool) error {
 	p, t, err := c.at(ctx, slug)
 	if err != nil {
 		return err
@@ -182,7 +182,7 @@ func (c *cli) trustInCompany(ctx context.Context, slug, id string, trusted bool)
 
 // trustEverywhere also writes an entry to the audit log of every tenant that is
 // not being deleted.
-func (c *cli) trustEverywhere(ctx context.Context, _, id string, trusted bool) error {
+func trustEverywhere(ctx context.Context, c *cli, _, id string, trusted bool) error {
 	p, err := c.platform(ctx)
 	if err != nil {
 		return err

@@ -9,8 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc/pkg/access/authz"
-	"svc/pkg/domain/delivery"
-	"svc/pkg/domain/feedback"
 )
 
 // completeTime limits how long the shell waits for the tenants' slugs.
@@ -70,23 +68,9 @@ func (c *cli) words(cmd *cobra.Command, name string) []string {
 		slices.Sort(scopes)
 		return slices.Compact(scopes)
 	case "STATUS":
-		return statusesOf(cmd)
-	}
-	return nil
-}
-
-// statusesOf returns the statuses that a command completes, nil if there are
-// none.
-func statusesOf(cmd *cobra.Command) []string {
-	switch cmd.Parent().Name() + " " + cmd.Name() {
-	case "feedback status":
-		return wordsOf(feedback.Statuses)
-	case "trips move":
-		return movable
-	case "orders update":
-		return delivery.Statuses
-	case "drivers list", "drivers add", "drivers edit":
-		return []string{"OFFLINE", "ONLINE", "BUSY"}
+		if given := cmd.Annotations[statusWords]; given != "" {
+			return strings.Fields(given)
+		}
 	}
 	return nil
 }

@@ -78,11 +78,3 @@ func lineOf(text string) (delivery.Line, error) {
 	return delivery.Line{Quantity: quantity, Name: strings.Join(words[1:last], " "),
 		UnitPrice: json.Number(words[last])}, nil
 }
-
-// orderByCode returns the id of the order with a code.
-func orderByCode(ctx context.Context, t table.Tenant, code string) (string, error) {
-	return byCode(code, func(o delivery.Order) (string, string) { return o.OrderCode, o.ID },
-		func(after string, limit int) ([]delivery.Order, string, error) {
-			return delivery.Orders(ctx, t, "", after, limit)
-		})
-}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"svc/internal/test/testkit"
+	"svc/pkg/local/folder"
 )
 
 // dev runs `svc dev` on a data folder with the flags, and waits until standard
@@ -145,4 +146,22 @@ func endCommon() (err error) {
 		err = common.stop()
 	}
 	return errors.Join(err, os.RemoveAll(common.data), os.RemoveAll(loaded.data), os.RemoveAll(detachedIn))
+}
+
+// TestMemoryBeside: svc dev --memory runs while another service runs on the default data folder:
+// on another data folder, and on a free port.
+func TestMemoryBeside(t *testing.T) {
+	w := start(t, "--no-demo")
+	t.Setenv("PORT", "")
+	t.Setenv("TMPDIR", t.TempDir())
+	t.Chdir(t.TempDir())
+	testkit.Must(t, os.Symlink(w.data, folder.Default))
+	ctx, cancel := context.WithCancel(t.Context())
+	out, errs := &stopping{stop: cancel}, &lines{}
+	code := newCLI(out, errs).run(ctx, []string{"dev", "--memory", "--no-demo"})
+	if code != 0 || !strings.Contains(errs.text(), "another service runs at "+w.base) ||
+		!strings.Contains(errs.text(), "--data "+os.Getenv("TMPDIR")) ||
+		!strings.Contains(out.String(), "http://127.0.0.1:") || strings.Contains(out.String(), ":8080") {
+		t.Errorf("exit code %d: %s%s", code, out.String(), errs.text())
+	}
 }

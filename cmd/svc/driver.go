@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,8 +16,11 @@ func driverCommand(c *cli) *cobra.Command {
 	return group("driver", "Drivers of a tenant", c.driverAdd(), c.driverList(), c.driverEdit())
 }
 
+var statuses = []string{driver.Offline, driver.Online, driver.Busy}
+
 func driverFlags(cmd *cobra.Command) *edits[driver.Record] {
 	e := &edits[driver.Record]{cmd: cmd}
+	cmd.Annotations = map[string]string{statusWords: strings.Join(statuses, " ")}
 	e.field("first", "first `name`", func(r *driver.Record) any { return &r.FirstName })
 	e.field("last", "last `name`", func(r *driver.Record) any { return &r.LastName })
 	e.field("phone", "phone `number`", func(r *driver.Record) any { return &r.Phone })
@@ -62,11 +66,12 @@ func (c *cli) driverAdd() *cobra.Command {
 
 func (c *cli) driverList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list SLUG", Short: "List drivers, newest first",
-		Example: "  svc driver list metro --status ONLINE"}
+		Annotations: map[string]string{statusWords: strings.Join(statuses, " ")},
+		Example:     "  svc driver list metro --status ONLINE"}
 	status, limit := cmd.Flags().String("status", "",
 		"only drivers with this `STATUS`: OFFLINE, ONLINE or BUSY"), cmd.Flags().Int("limit", 100, "drivers at most")
 	cmd.RunE = act(func(ctx context.Context, args []string) error {
-		if err := oneOf("status", *status, []string{driver.Offline, driver.Online, driver.Busy}); err != nil {
+		if err := oneOf("status", *status, statuses); err != nil {
 			return err
 		}
 		_, t, err := c.at(ctx, args[0])

@@ -113,7 +113,7 @@ const unspoken = " password rating status services lat lng email json at to ride
 func takesText(cmd *cobra.Command, f *pflag.Flag) bool {
 	id, kind := cmd.Annotations[operationID], f.Value.Type()
 	return !f.Hidden && !strings.Contains(unspoken, " "+f.Name+" ") &&
-		(id == "" && strings.HasPrefix(kind, "string") || id != "" && !reads(id) && kind == "text")
+		(id == "" && strings.HasPrefix(kind, "string") || id != "" && cmd.Annotations[readsOnly] == "" && kind == "text")
 }
 
 // say returns the flags of a command with a text of its own each, and the texts.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -81,6 +82,7 @@ func (c *cli) feedbackList() *cobra.Command {
 
 func (c *cli) feedbackStatus() *cobra.Command {
 	return &cobra.Command{Use: "status ID|SLUG STATUS", Short: "Move a post to another status",
+		Annotations: map[string]string{statusWords: strings.Trim(fmt.Sprint(feedback.Statuses), "[]")},
 		Long: "Move a feedback post to UNDER_REVIEW, PLANNED, IN_PROGRESS, COMPLETED or REJECTED. A completed or " +
 			"rejected post accepts no votes and no comments.",
 		Example: "  svc feedback status let-a-business-pause-its-orders PLANNED\n  svc feedback status " +

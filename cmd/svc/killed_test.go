@@ -142,7 +142,7 @@ func TestSeedKilled(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 	w.ok("verify") // returns when the stream functions have counted everything
-	var counted []rebuilt
+	var counted []rebuildResult
 	testkit.Must(t, json.Unmarshal([]byte(w.ok("rebuild", "metro", "--json")), &counted))
 	for _, one := range counted {
 		if one.Examined["trip"] != 85 || len(one.Settled) > 0 || len(one.Keys) > 0 { // the demo has 25
@@ -225,7 +225,7 @@ func TestKeysRotateKilled(t *testing.T) {
 	})
 	w.base = p.await(t)
 	states := map[string]map[string]int{}
-	for _, row := range read[[]keyRow](w, "keys", "list") {
+	for _, row := range read[[]struct{ Alg, State string }](w, "keys", "list") {
 		if states[row.Alg] == nil {
 			states[row.Alg] = map[string]int{}
 		}

@@ -3,9 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -62,7 +59,7 @@ func (c *cli) tenantSettings() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			change, err := settingsOf(values)
+			change, err := settingsBody(values)
 			if err != nil {
 				return err
 			}
@@ -89,47 +86,4 @@ func pairs(args []string) (map[string]string, error) {
 		out[name] = value
 	}
 	return out, nil
-}
-
-// settingsOf returns the body that sets the settings with dotted names.
-func settingsOf(values map[string]string) (map[string]any, error) {
-	op, err := operationOf("svc_update_settings")
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, f := range op.fields {
-		if strings.Contains(f.name, ".") {
-			names = append(names, f.name)
-		}
-	}
-	body, errs := map[string]any{}, []error{}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if err := known("setting", name, names); err != nil {
-			return nil, err
-		}
-		g := &flagValue{field: *op.field(name)}
-		value, err := g.parse(values[name], g.schema)
-		if err != nil {
-			errs = append(errs, usagef("%s=%s: %v", name, values[name], err))
-			continue
-		}
-		nest(body, strings.Split(name, "."), value)
-	}
-	return body, errors.Join(errs...)
-}
-
-// showDocument prints a document. The table for people has one line for each
-// dotted JSON name.
-func (c *cli) showDocument(document any) error {
-	text, err := json.Marshal(document)
-	if err != nil {
-		return err
-	}
-	rows, shown := map[string]json.RawMessage{}, cols{fit: true}
-	scalars(text, "", rows, map[string][]json.RawMessage{})
-	for _, name := range slices.Sorted(maps.Keys(rows)) {
-		shown.add(name, cellOfJSON(rows[name]))
-	}
-	return c.show(document, shown)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -26,3 +27,10 @@ func main() {
 	stop()
 	os.Exit(code)
 }
+
+// rooms add the commands. operation is the last one, because it adds commands to the groups of the
+// others.
+var rooms = []room{addDev, addHealth, addRepair, addPeople, addCompany, addVersion, addOperations}
+
+// newCLI returns the command line with every command.
+func newCLI(out, err io.Writer) *cli { return makeCLI(version(), out, err, rooms...) }

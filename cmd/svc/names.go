@@ -89,3 +89,13 @@ func (n names) app(ctx context.Context, id string) string {
 		return one.Name, err
 	})
 }
+
+// called is anybody, and knows businesses too.
+func (n names) called(ctx context.Context, id string) string {
+	if ids.Valid(ids.Business, id) {
+		if name := n.business(ctx, id); name != "" {
+			return name
+		}
+	}
+	return n.anybody(ctx, id)
+}

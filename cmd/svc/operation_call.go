@@ -9,17 +9,16 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
-	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"svc/pkg/access/signing"
 	"svc/pkg/app"
-	"svc/pkg/base/config"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/phone/plans"
@@ -41,7 +40,7 @@ func (p platform) calls(t table.Tenant) (*calls, error) {
 	c := &calls{p: p, t: t}
 	var err error
 	c.server, err = api.New(api.Config{DB: p.db, BaseURL: p.baseURL, Local: p.data != "", Phones: plans.Read,
-		Sealer: lateSealer{p, app.WebhookSealer}, Answers: lateSealer{p, app.AnswerSealer},
+		Sealer: p.sealer(app.WebhookSealer), Answers: p.sealer(app.AnswerSealer),
 		Logger: slog.New(slog.DiscardHandler), Observe: func(_ context.Context, o api.Observation) { c.cause = o.Cause }},
 		app.OperatorRows(p.db)...)
 	return c, err
@@ -54,37 +53,6 @@ func (c *cli) callsFor(ctx context.Context, slug string) (*calls, error) {
 		return nil, err
 	}
 	return p.calls(t)
-}
-
-// lateSealer opens a sealer when a secret is sealed: most operations have none.
-type lateSealer struct {
-	p    platform
-	open func(context.Context, config.Config, app.Loader) (signing.Sealer, error)
-}
-
-func (l lateSealer) sealer(ctx context.Context) (signing.Sealer, error) {
-	if l.p.data != "" {
-		return signing.FileSealer(filepath.Join(l.p.data, "sealing.key"))
-	}
-	return l.open(ctx, l.p.env, awsConfig)
-}
-
-// Seal implements signing.Sealer.
-func (l lateSealer) Seal(ctx context.Context, name string, plain []byte) ([]byte, error) {
-	s, err := l.sealer(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return s.Seal(ctx, name, plain)
-}
-
-// Open implements signing.Sealer.
-func (l lateSealer) Open(ctx context.Context, name string, sealed []byte) ([]byte, error) {
-	s, err := l.sealer(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return s.Open(ctx, name, sealed)
 }
 
 // apiRequest is a call of an operation.
@@ -382,4 +350,32 @@ func (c *calls) items(ctx context.Context, op *operation, r apiRequest, limit in
 		}
 		return page.Items, page.Next, err
 	})
+}
+
+// settingsBody returns the body that sets the settings with dotted names.
+func settingsBody(values map[string]string) (map[string]any, error) {
+	op, err := operationOf("svc_update_settings")
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, f := range op.fields {
+		if strings.Contains(f.name, ".") {
+			names = append(names, f.name)
+		}
+	}
+	body, errs := map[string]any{}, []error{}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if err := known("setting", name, names); err != nil {
+			return nil, err
+		}
+		g := &flagValue{field: *op.field(name)}
+		value, err := g.parse(values[name], g.schema)
+		if err != nil {
+			errs = append(errs, usagef("%s=%s: %v", name, values[name], err))
+			continue
+		}
+		nest(body, strings.Split(name, "."), value)
+	}
+	return body, errors.Join(errs...)
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"slices"
 	"strconv"
@@ -14,7 +13,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/spf13/cobra"
 )
 
 // field is a member of a request, which a flag sets.
@@ -252,36 +250,5 @@ func (f field) help(required, changes bool) string {
 	return strings.TrimSpace(text)
 }
 
-// flags adds the flags of the operation's fields, and those with older names.
-func (op *operation) flags(cmd *cobra.Command) map[string]*flagValue {
-	in := map[string]*flagValue{}
-	add := func(name, help string, g *flagValue) {
-		flag := cmd.Flags().VarPF(g, name, "", help)
-		if g.read == nil && g.schema.Type == huma.TypeBoolean {
-			flag.NoOptDefVal = "true"
-		}
-		if words := g.words(); words != nil {
-			_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
-		}
-		flag.Hidden = g.of != nil && g.read == nil
-	}
-	for _, f := range op.fields {
-		g := &flagValue{field: f}
-		if in[f.name] = g; f.name == "limit" && op.pages {
-			g.text, g.schema = "How many to show at most. The default is 100.", &huma.Schema{Type: huma.TypeInteger,
-				Minimum: new(1.0)}
-		}
-		add(f.flag(), g.help(op.needs(f), op.Method == http.MethodPatch), g)
-	}
-	for name, old := range op.old {
-		to := in[old.member]
-		help := old.help
-		if help == "" {
-			help = "the same as --" + to.flag()
-		}
-		if cmd.Flags().Lookup(name) == nil {
-			add(name, help, &flagValue{field: to.field, read: old.read, of: to})
-		}
-	}
-	return in
-}
+// idempotencyKey is the name of the field for the request's header.
+const idempotencyKey = "idempotencyKey"

@@ -11,7 +11,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"svc/pkg/base/codec"
-	"svc/pkg/base/ids"
 )
 
 // usualLimit is how many items of a list a command shows.
@@ -195,12 +194,17 @@ func columnsOf(members []string) string {
 	return strings.Join(append(columns, last...), " ")
 }
 
-// called is anybody, and knows businesses too.
-func (n names) called(ctx context.Context, id string) string {
-	if ids.Valid(ids.Business, id) {
-		if name := n.business(ctx, id); name != "" {
-			return name
-		}
+// showDocument prints a document. The table for people has one line for each
+// dotted JSON name.
+func (c *cli) showDocument(document any) error {
+	text, err := json.Marshal(document)
+	if err != nil {
+		return err
 	}
-	return n.anybody(ctx, id)
+	rows, shown := map[string]json.RawMessage{}, cols{fit: true}
+	scalars(text, "", rows, map[string][]json.RawMessage{})
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		shown.add(name, cellOfJSON(rows[name]))
+	}
+	return c.show(document, shown)
 }

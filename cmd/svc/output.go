@@ -225,35 +225,6 @@ func all[T any](limit int, page func(after string, limit int) ([]T, string, erro
 	return out, nil
 }
 
-// codeLength is the number of characters of the code of a trip or an order.
-const codeLength = 8
-
-// searched is how many of the newest trips or orders byCode looks through.
-const searched = 10_000
-
-// byCode returns the id of the item with a code, which people read to each other,
-// among the newest items of a list. of returns an item's code and id. Letters
-// count without case.
-func byCode[T any](code string, of func(T) (code, id string),
-	page func(after string, limit int) ([]T, string, error)) (string, error) {
-	after := ""
-	for seen := 0; seen < searched; {
-		some, next, err := page(after, 200)
-		if err != nil {
-			return "", err
-		}
-		for _, one := range some {
-			if found, id := of(one); strings.EqualFold(found, code) {
-				return id, nil
-			}
-		}
-		if after, seen = next, seen+len(some); next == "" {
-			break
-		}
-	}
-	return "", fmt.Errorf("there is no code %q among the newest %d; use the id", code, searched)
-}
-
 // list shows up to limit items of a tenant, which page reads as in all. row
 // returns the cells of an item in the table for people.
 func list[T any](ctx context.Context, c *cli, t table.Tenant, limit int, head string, row func(T) []any,
@@ -314,4 +285,13 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short}
 	cmd.AddCommand(commands...)
 	return cmd
+}
+
+func isTerminal(w any) bool {
+	file, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os/user"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -14,16 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc/pkg/access/authz"
-	"svc/pkg/access/signing"
-	"svc/pkg/app"
 	"svc/pkg/base/config"
 	"svc/pkg/base/fault"
-	"svc/pkg/base/ids"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
-	"svc/pkg/domain/customer"
-	"svc/pkg/domain/driver"
-	"svc/pkg/domain/person"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/local/folder"
 )
@@ -87,21 +80,6 @@ func (p platform) address() (string, error) {
 	return p.baseURL, nil
 }
 
-// keys returns the signing keys, with the sealer that the service uses.
-func (p platform) keys(ctx context.Context) (*signing.Keys, error) {
-	var sealer signing.Sealer
-	var err error
-	if p.data != "" {
-		sealer, err = signing.FileSealer(filepath.Join(p.data, "sealing.key"))
-	} else {
-		sealer, err = app.Sealer(ctx, p.env, awsConfig)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return signing.Open(p.db, signing.Options{Issuer: p.baseURL, Sealer: sealer}), nil
-}
-
 // tenant finds a tenant by its slug. If the tenant is being deleted, the error
 // is tenant.ErrDeleting.
 func (p platform) tenant(ctx context.Context, slug string) (tenant.Tenant, table.Tenant, error) {
@@ -157,35 +135,6 @@ func (c *cli) in(f func(context.Context, platform, table.Tenant, []string) error
 	})
 }
 
-// operator finds a person by mail address or id.
-func (p platform) operator(ctx context.Context, name string) (person.Person, error) {
-	store := person.Store{DB: p.db}
-	find := store.ByEmail
-	if ids.Valid(ids.Person, name) {
-		find = store.ByID
-	}
-	one, err := find(ctx, name)
-	return one, missing(err, "operator", name)
-}
-
-func findDriver(ctx context.Context, t table.Tenant, name string) (driver.Record, error) {
-	one, err := driver.Store.Find(ctx, t, name)
-	return one, missing(err, "driver", name)
-}
-
-func findRider(ctx context.Context, t table.Tenant, name string) (customer.Record, error) {
-	one, err := customer.Store.Find(ctx, t, name)
-	return one, missing(err, "rider", name)
-}
-
-// missing replaces a NotFound with an error that names the missing thing.
-func missing(err error, what, name string) error {
-	if errors.Is(err, fault.NotFound()) {
-		return fmt.Errorf("there is no %s %q", what, name)
-	}
-	return err
-}
-
 // by returns the author of a command's changes.
 func by() audit.By {
 	who := "svc"
@@ -204,4 +153,31 @@ func audienceOf(word string) (authz.Audience, error) {
 		return authz.Audience(word), nil
 	}
 	return "", usagef("audience %q: expected dashboard, rider or driver", word)
+}
+
+// appendToAudit writes an entry to the audit log of each tenant in tenants, one
+// transaction for each. Commands use it for changes that no other package
+// records, such as a new signing key.
+func (p platform) appendToAudit(ctx context.Context, tenants []string, what, subject string, before, after any) error {
+	for _, id := range tenants {
+		t := p.db.Tenant(id)
+		tx := t.Write()
+		audit.Append(tx, t, by(), what, subject, before, after)
+		if err := table.Retry(ctx, tx.Commit); err != nil {
+			return fmt.Errorf("audit log: %w", err)
+		}
+	}
+	return nil
+}
+
+// everywhere returns the ids of all tenants that are not being deleted.
+func (p platform) everywhere(ctx context.Context) ([]string, error) {
+	all, err := tenant.Store{DB: p.db}.List(ctx)
+	var out []string
+	for _, n := range all {
+		if n.DeletingAt == "" {
+			out = append(out, n.ID)
+		}
+	}
+	return out, err
 }

@@ -41,9 +41,6 @@ func (c *cli) inTenant(cmd *cobra.Command,
 	return cmd
 }
 
-// jobs is the list of open jobs.
-func (p platform) jobs() table.Platform { return p.db.Platform("JOBS") }
-
 func (c *cli) privacyBegin(kind, short, long string) *cobra.Command {
 	cmd := &cobra.Command{Use: kind, Short: short,
 		Long: short + ", as POST /api/v1/privacy/requests does. " + long + " The audit log names you.",

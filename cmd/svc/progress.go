@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"svc/pkg/background/reconcile"
 	"svc/pkg/base/plaintext"
 )
 
@@ -25,15 +24,6 @@ type progress struct {
 func newProgress(w io.Writer) *progress { return &progress{w: w, terminal: isTerminal(w)} }
 
 const barWidth = 30
-
-// follow shows how many trips a run of a check has read, of about total.
-func (p *progress) follow(run *reconcile.Run, stage string, total int) {
-	done := 0
-	run.Trips = func(n int) {
-		done += n
-		p.showProgress(stage, done, total)
-	}
-}
 
 // showProgress receives the progress; total is 0 if unknown. A total that turns out too
 // low grows.

@@ -55,7 +55,7 @@ takes some minutes for a million trips. Without a slug it processes all tenants 
 				}
 				all = append(all, one)
 				shown.add(n.Slug, "receipts", one.Completed, len(one.Settled))
-				shown.count(n.Slug, one.Rebuilt)
+				count(&shown, n.Slug, one.Rebuilt)
 				shown.add(n.Slug, "sums and rows", "-", len(one.Corrected))
 				return nil
 			}, func() error {
@@ -66,7 +66,7 @@ takes some minutes for a million trips. Without a slug it processes all tenants 
 				one := rebuilt{Settled: []string{}, Rebuilt: posts, Corrected: []reconcile.Difference{}}
 				err = check(one.run()).Posts(ctx, p.db.Platform(feedback.Kinds...), feedback.AllPartition)
 				all = append(all, one)
-				shown.count("", posts)
+				count(&shown, "", posts)
 				shown.add("", "sums and rows", "-", len(one.Corrected))
 				return err
 			})
@@ -78,7 +78,7 @@ takes some minutes for a million trips. Without a slug it processes all tenants 
 		})}
 }
 
-func (t *cols) count(slug string, r projection.Rebuilt) {
+func count(t *cols, slug string, r projection.Rebuilt) {
 	for _, kind := range slices.Sorted(maps.Keys(r.Examined)) {
 		t.add(slug, kind+"s", r.Examined[kind], r.Differed[kind])
 	}
@@ -106,7 +106,7 @@ func rebuild(ctx context.Context, t table.Tenant, step projection.Step, n tenant
 	}
 	out.Completed, out.Settled = swept.Examined, swept.Settled
 	run := out.run()
-	bar.follow(run, n.Slug+": comparing receipts of trips", total)
+	follow(bar, run, n.Slug+": comparing receipts of trips", total)
 	if err := checkLedger(ctx, t, run); err != nil {
 		return out, err
 	}
@@ -123,7 +123,7 @@ func rebuild(ctx context.Context, t table.Tenant, step projection.Step, n tenant
 	if err != nil {
 		return out, err
 	}
-	bar.follow(run, n.Slug+": comparing counts of trips", total)
+	follow(bar, run, n.Slug+": comparing counts of trips", total)
 	err = check(run).Tenant(ctx, t)
 	return out, err
 }

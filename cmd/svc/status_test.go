@@ -11,7 +11,11 @@ import (
 // TestStatus: svc status names the service that commands reach. Other tests add tenants to it.
 func TestStatus(t *testing.T) {
 	w := share(t)
-	s := read[state](w, "status")
+	s := read[struct {
+		Address, Table, Tenants string
+		Keys                    []struct{ KID string }
+		Lag, DeadLetters        map[string]string
+	}](w, "status")
 	tenants, err := strconv.Atoi(s.Tenants)
 	if err != nil || tenants < 3 || s.Address != w.base || s.Table == "" || len(s.Keys) == 0 ||
 		s.DeadLetters["settlement"] != "0" {

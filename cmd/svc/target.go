@@ -52,8 +52,8 @@ var shownAlone = []string{"svc tenant brand", "svc tenant settings"}
 
 // needsConfirmation reports whether a command needs a confirmation in AWS.
 func needsConfirmation(cmd *cobra.Command, args []string) bool {
-	if id := cmd.Annotations[operationID]; id != "" {
-		return !reads(id)
+	if cmd.Annotations[operationID] != "" {
+		return cmd.Annotations[readsOnly] == ""
 	}
 	if slices.Contains(readers, cmd.Name()) || cmd.CommandPath() == "svc status" {
 		return false

@@ -11,14 +11,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc/pkg/access/authz"
-	"svc/pkg/app"
 	"svc/pkg/background/jobs"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/person"
 	"svc/pkg/domain/tenant"
-	"svc/pkg/local/files"
 )
 
 // drainTime is longer than the longest run of a function that writes a tenant's
@@ -89,7 +87,7 @@ type removed struct {
 }
 
 // deleteTenant disables the tenant and removes it. Every step may be repeated. The
-// last pass is the first one that begins after c.drain and finds nothing. If
+// last pass is the first one that begins after drainTime and finds nothing. If
 // mostPasses passes are not enough, deleteTenant returns an error.
 func (c *cli) deleteTenant(ctx context.Context, p platform, n tenant.Tenant) (removed, error) {
 	store, t, out := tenant.Store{DB: p.db}, p.db.Tenant(n.ID), removed{Tenant: n.Slug, ID: n.ID}
@@ -107,7 +105,7 @@ func (c *cli) deleteTenant(ctx context.Context, p platform, n tenant.Tenant) (re
 	shown := newProgress(c.err)
 	defer shown.end()
 	for range mostPasses {
-		drained, before := time.Since(began) >= c.drain, out
+		drained, before := time.Since(began) >= drainTime, out
 		if err := p.pass(ctx, t, &out, shown); err != nil {
 			return out, err
 		}
@@ -117,25 +115,11 @@ func (c *cli) deleteTenant(ctx context.Context, p platform, n tenant.Tenant) (re
 			}
 			return out, store.EndDelete(ctx, n, by())
 		}
-		if err := c.awaitDrain(ctx, began.Add(c.drain)); err != nil {
+		if err := c.awaitDrain(ctx, began.Add(drainTime)); err != nil {
 			return out, err
 		}
 	}
 	return out, fmt.Errorf("something still writes items of tenant %s", n.Slug)
-}
-
-// files opens the store of files. For a table, FILES_BUCKET names the bucket; without it
-// there is no store.
-func (p platform) files(ctx context.Context) (jobs.Files, error) {
-	if p.data != "" {
-		return files.Open(files.In(p.data), "", time.Now), nil
-	}
-	name := p.env.FilesBucket
-	if name == "" {
-		return nil, nil
-	}
-	cfg, err := awsConfig(ctx)
-	return app.Bucket{Name: name, Config: cfg}, err
 }
 
 // removeFiles deletes the files of a tenant.

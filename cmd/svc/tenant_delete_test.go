@@ -67,7 +67,7 @@ func itemText(it map[string]types.AttributeValue) string {
 func (w *world) remove(ctx context.Context, slug, input string, flags ...string) (out, errs string, code int) {
 	var o, e bytes.Buffer
 	c := newCLI(&o, &e)
-	c.stdin, c.drain = strings.NewReader(input), 0
+	c.stdin = strings.NewReader(input)
 	code = c.run(ctx, append([]string{"tenant", "delete", slug, "--data", w.data}, flags...))
 	return o.String(), e.String(), code
 }

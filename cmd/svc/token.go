@@ -97,10 +97,6 @@ func (h homeward) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-func (p platform) authorizationServer() *oauth.Server {
-	return oauth.New(oauth.Config{BaseURL: p.baseURL}, p.db, nil, nil)
-}
-
 func (c *cli) tokenList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list SLUG", Short: "List a tenant's live access tokens, newest first",
 		Example: "  svc token list metro"}

@@ -16,6 +16,7 @@ import (
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/event"
 	"svc/pkg/domain/person"
+	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/tenant"
 )
 
@@ -182,4 +183,11 @@ func await(ctx context.Context, what string, done func() (bool, error)) error {
 		case <-time.After(pollEvery / 4):
 		}
 	}
+}
+
+// ledger returns the store by which a platform operator changes a tenant's money.
+func ledger(ctx context.Context, t table.Tenant) (receipt.Store, error) {
+	flags, err := tenant.Flags(ctx, t)
+	return receipt.Store{Tenant: t, By: by(), Flags: flags,
+		Commit: func(ctx context.Context, tx *table.Tx, _ any) error { return tx.Commit(ctx) }}, err
 }

@@ -382,7 +382,7 @@ func (g *trigger) disabledWebhook(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if _, one.Secret, err = webhook.NewSecret(ctx, lateSealer{g.p, app.WebhookSealer}.Seal, g.t, one.ID); err != nil {
+	if _, one.Secret, err = webhook.NewSecret(ctx, g.p.sealer(app.WebhookSealer).Seal, g.t, one.ID); err != nil {
 		return "", err
 	}
 	if _, err := webhook.Adding(g.t, by(), one).Run(ctx); err != nil {

@@ -2,12 +2,11 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
 
-	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
-	"svc/pkg/data/table"
 	"svc/pkg/domain/trip"
 )
 
@@ -26,6 +25,7 @@ var movable = []string{string(trip.Assigned), string(trip.DriverArrived), string
 
 func (c *cli) tripMove() *cobra.Command {
 	cmd := &cobra.Command{Use: "move SLUG ID|CODE STATUS", Short: "Take a trip's next step for its driver",
+		Annotations: map[string]string{statusWords: strings.Join(movable, " ")},
 		Long: "Take a trip's next step for its driver, by the rules of the API. The statuses are, in order, ASSIGNED,\n" +
 			"DRIVER_ARRIVED, IN_PROGRESS and COMPLETED. ASSIGNED needs --driver. Settlement settles a completed trip\n" +
 			"as usual. The trip's log and the audit log name you.",
@@ -52,37 +52,4 @@ func (c *cli) tripMove() *cobra.Command {
 		return c.perform(ctx, steps[args[2]], args, body)
 	})
 	return cmd
-}
-
-// wordsOf converts values of a string type to strings.
-func wordsOf[T ~string](values []T) []string {
-	out := make([]string, len(values))
-	for i, v := range values {
-		out[i] = string(v)
-	}
-	return out
-}
-
-// readTrip reads a trip by its id, or by its code if it is one of the newest
-// trips. It also returns the trip's item, which a transition replaces.
-func readTrip(ctx context.Context, t table.Tenant, id string) (table.Item, trip.Trip, error) {
-	if len(id) == codeLength {
-		found, err := byCode(id, func(t trip.Trip) (string, string) { return t.TripCode, t.ID },
-			func(after string, limit int) ([]trip.Trip, string, error) {
-				return trip.Recent(ctx, t, trip.Filter{}, after, limit)
-			})
-		if err != nil {
-			return table.Item{}, trip.Trip{}, err
-		}
-		id = found
-	}
-	it, err := t.Get(ctx, trip.Key(t, id))
-	if err == nil && !it.Found() {
-		err = missing(fault.NotFound(), "trip", id)
-	}
-	if err != nil {
-		return it, trip.Trip{}, err
-	}
-	one, err := trip.FromItem(it)
-	return it, one, err
 }

@@ -46,9 +46,3 @@ func TestInterventionNamesTheStatusBeforeIt(t *testing.T) {
 		t.Errorf("the audit log has %v", got)
 	}
 }
-
-// tripWithLog is a trip as --json prints it.
-type tripWithLog struct {
-	trip.Trip
-	Log []trip.LogEntry `json:"log"`
-}

@@ -69,7 +69,7 @@ receipt of a trip that is not completed.`,
 				if err != nil {
 					return err
 				}
-				return verifyTenant(ctx, n.Slug, t, r, func(of string) { bar.follow(r, of, counted.Trips) })
+				return verifyTenant(ctx, n.Slug, t, r, func(of string) { follow(bar, r, of, counted.Trips) })
 			}, func() error {
 				return check(run("")).Posts(ctx, p.db.Platform(feedback.Kinds...), feedback.AllPartition)
 			})
@@ -147,4 +147,13 @@ func checkLedger(ctx context.Context, t table.Tenant, run *reconcile.Run) error 
 func check(run *reconcile.Run) *projection.Check {
 	return &projection.Check{Run: run, Step: projection.Step{Now: time.Now, RankRows: feedback.RankRows},
 		PostCounts: feedback.Counts, PostRanks: feedback.RankPartitions}
+}
+
+// follow shows how many trips a run of a check has read, of about total.
+func follow(p *progress, run *reconcile.Run, stage string, total int) {
+	done := 0
+	run.Trips = func(n int) {
+		done += n
+		p.showProgress(stage, done, total)
+	}
 }

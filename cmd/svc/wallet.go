@@ -69,13 +69,6 @@ func ownerOf(ctx context.Context, t table.Tenant, side, email string) (string, e
 	return one.ID, nil
 }
 
-// ledger returns the store by which a platform operator changes a tenant's money.
-func ledger(ctx context.Context, t table.Tenant) (receipt.Store, error) {
-	flags, err := tenant.Flags(ctx, t)
-	return receipt.Store{Tenant: t, By: by(), Flags: flags,
-		Commit: func(ctx context.Context, tx *table.Tx, _ any) error { return tx.Commit(ctx) }}, err
-}
-
 func (c *cli) walletPost() *cobra.Command {
 	cmd := &cobra.Command{Use: "post SLUG EMAIL TYPE AMOUNT", Short: "Post to a driver's or rider's wallet",
 		Long: "Post to a wallet by the rules of the API. TYPE is TOP_UP, REFUND, PAYOUT or ADJUSTMENT. The audit log\n" +

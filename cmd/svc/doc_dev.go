@@ -1,0 +1,14 @@
+// Package dev has the commands for a developer's machine: svc dev, which runs the service,
+// what fills it with data, and what plays the part of others for it: a receiver of events, and
+// people whose changes produce events.
+//
+// A command belongs here if a company in production does not need it.
+package main
+
+import "github.com/spf13/cobra"
+
+// addDev adds the commands of this package.
+func addDev(c *cli, root *cobra.Command) {
+	root.AddCommand(devCommand(c), doctorCommand(c), initCommand(c), demoCommand(c), seedCommand(c),
+		eventsCommand(c), listenCommand(c), triggerCommand(c))
+}
