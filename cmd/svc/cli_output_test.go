@@ -18,7 +18,7 @@ const hostile = "Eve\x1b[2J\u009b31m\u0085\u202eteP\u200b\u2066\ufeff\u2028!"
 // and errors. JSON keeps it, escaped.
 func TestOutputIsPlainText(t *testing.T) {
 	var out, errs bytes.Buffer
-	c := newCLI(&out, &errs)
+	c := makeCLI("", &out, &errs)
 	table := cols{head: "NAME"}
 	table.add(hostile)
 	if err := errors.Join(c.show(nil, table), c.done(nil, "Added %s.", hostile)); err != nil {

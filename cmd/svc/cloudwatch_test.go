@@ -84,7 +84,7 @@ func TestDeployedLogs(t *testing.T) {
 	}
 	run := func(id string) (string, string, int) {
 		var out, errs bytes.Buffer
-		code := newCLI(&out, &errs).run(t.Context(), []string{"logs", id})
+		code := makeCLI("", &out, &errs, addHealth).run(t.Context(), []string{"logs", id})
 		return out.String(), errs.String(), code
 	}
 	both := "2026-01-01T00:00:00Z " + gatewayShown + "\n2026-01-01T00:00:01Z " + functionLine + "\n"

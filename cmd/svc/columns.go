@@ -8,9 +8,9 @@ import (
 	"svc/pkg/base/timestamp"
 )
 
-// A table for people has at most tableWidth columns, so that a line of it is a
-// line of a terminal. --wide shows everything.
 const (
+	// tableWidth is the most columns of a table for people, so that a line of it is a line
+	// of a terminal. --wide shows everything.
 	tableWidth = 80
 	gap        = 2 // blanks between two columns
 	narrowest  = 8 // characters that a shortened column keeps
@@ -82,6 +82,7 @@ func minute(cell string) string {
 	return cell
 }
 
+// minuteLayout is the form of a time in a table.
 const minuteLayout = "2006-01-02 15:04"
 
 func isMinute(cell string) bool {

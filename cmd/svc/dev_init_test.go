@@ -68,7 +68,7 @@ func TestInitIsConfirmedOnce(t *testing.T) {
 		t.Setenv(name, value)
 	}
 	var out, errs bytes.Buffer
-	c := newCLI(&out, &errs)
+	c := makeCLI("", &out, &errs, addPeople)
 	c.stdin = strings.NewReader("")
 	err := c.runAll(t.Context(), c.root(), [][]string{{"tenant", "create", "acme"}, {"tenant", "create", "bay"}})
 	if err == nil || !strings.Contains(errs.String(), "svc tenant create changes the table svc-live in AWS") ||

@@ -73,15 +73,15 @@ func exportCommand(c *cli) *cobra.Command {
 		}
 		job.ID = ids.New(ids.Export, time.Now())
 		if out == "" {
-			return c.export(ctx, t, job, c.out)
+			return c.runExport(ctx, t, job, c.out)
 		}
-		return wholeFile(out, func(w io.Writer) error { return c.export(ctx, t, job, w) })
+		return wholeFile(out, func(w io.Writer) error { return c.runExport(ctx, t, job, w) })
 	})
 	return cmd
 }
 
-// export writes the job's file, slice by slice.
-func (c *cli) export(ctx context.Context, t table.Tenant, job export.Job, w io.Writer) error {
+// runExport writes the job's file, slice by slice.
+func (c *cli) runExport(ctx context.Context, t table.Tenant, job export.Job, w io.Writer) error {
 	tx := t.Write()
 	audit.Append(tx, t, by(), "export.add", job.ID, nil, job.Shown())
 	if err := tx.Commit(ctx); err != nil {

@@ -27,11 +27,13 @@ func (p platform) operator(ctx context.Context, name string) (person.Person, err
 	return one, missing(err, "operator", name)
 }
 
+// findDriver finds a driver by mail address or id.
 func findDriver(ctx context.Context, t table.Tenant, name string) (driver.Record, error) {
 	one, err := driver.Store.Find(ctx, t, name)
 	return one, missing(err, "driver", name)
 }
 
+// findRider finds a rider by mail address or id.
 func findRider(ctx context.Context, t table.Tenant, name string) (customer.Record, error) {
 	one, err := customer.Store.Find(ctx, t, name)
 	return one, missing(err, "rider", name)

@@ -61,9 +61,9 @@ func permitted(permissions []string) error {
 	return usageError{errors.Join(faults...)}
 }
 
-// link creates the one-time link for an account without a password. It returns ""
+// linkTo creates the one-time link for an account without a password. It returns ""
 // for an account with a password.
-func (p platform) link(ctx context.Context, audience authz.Audience, tenantID, address, hash string) (string, error) {
+func (p platform) linkTo(ctx context.Context, audience authz.Audience, tenantID, address, hash string) (string, error) {
 	if hash != "" {
 		return "", nil
 	}
@@ -98,14 +98,14 @@ func (c *cli) addPerson(what string, audience authz.Audience, hash func() (strin
 		if err != nil {
 			return err
 		}
-		if made.Link, err = p.link(ctx, audience, t.ID(), made.Email, hashed); err != nil {
+		if made.Link, err = p.linkTo(ctx, audience, t.ID(), made.Email, hashed); err != nil {
 			return err
 		}
-		return c.added(what, made)
+		return c.showAdded(what, made)
 	})
 }
 
-func (c *cli) added(what string, a added) error {
+func (c *cli) showAdded(what string, a added) error {
 	if a.Link == "" {
 		return c.done(a, "Added %s %s (%s).", what, a.Email, a.ID)
 	}
@@ -158,11 +158,11 @@ func (c *cli) memberAdd() *cobra.Command {
 		}
 		out := added{ID: one.ID, Email: one.Email}
 		if !known {
-			if out.Link, err = p.link(ctx, authz.Dashboard, "", one.Email, hashed); err != nil {
+			if out.Link, err = p.linkTo(ctx, authz.Dashboard, "", one.Email, hashed); err != nil {
 				return err
 			}
 		}
-		return c.added("operator", out)
+		return c.showAdded("operator", out)
 	})
 	return cmd
 }

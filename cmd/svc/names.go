@@ -20,6 +20,7 @@ type names struct {
 	found map[string]string
 }
 
+// namesOf returns an empty cache of a tenant's names.
 func namesOf(p platform, t table.Tenant) names { return names{p, t, map[string]string{}} }
 
 // once returns the cached name of an id. If there is none, it calls read and
@@ -33,6 +34,7 @@ func (n names) once(id string, read func() (string, error)) string {
 	return name
 }
 
+// email returns the mail address of an account.
 func (n names) email(ctx context.Context, audience authz.Audience, id string) string {
 	return n.once(id, func() (string, error) {
 		switch audience {
@@ -83,6 +85,7 @@ func (n names) business(ctx context.Context, id string) string {
 	})
 }
 
+// app returns the name of an OAuth client.
 func (n names) app(ctx context.Context, id string) string {
 	return n.once(id, func() (string, error) {
 		one, err := n.p.authorizationServer().ShowClient(ctx, id)

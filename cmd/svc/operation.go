@@ -271,6 +271,7 @@ func (op *operation) example() string {
 	return line
 }
 
+// needs reports whether a command line must have the field.
 func (op *operation) needs(f field) bool { return f.required || slices.Contains(op.requires, f.name) }
 
 // operationOf returns the operation with the id.

@@ -35,8 +35,8 @@ type calls struct {
 	cause  error // of the last request, if it failed
 }
 
-// calls opens the API for the tenant.
-func (p platform) calls(t table.Tenant) (*calls, error) {
+// openCalls opens the API for the tenant.
+func (p platform) openCalls(t table.Tenant) (*calls, error) {
 	c := &calls{p: p, t: t}
 	var err error
 	c.server, err = api.New(api.Config{DB: p.db, BaseURL: p.baseURL, Local: p.data != "", Phones: plans.Read,
@@ -52,7 +52,7 @@ func (c *cli) callsFor(ctx context.Context, slug string) (*calls, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.calls(t)
+	return p.openCalls(t)
 }
 
 // apiRequest is a call of an operation.
@@ -165,7 +165,7 @@ func (p platform) ask(ctx context.Context, t table.Tenant, id string, body any) 
 	if err != nil {
 		return nil, err
 	}
-	from, err := p.calls(t)
+	from, err := p.openCalls(t)
 	if err != nil {
 		return nil, err
 	}
@@ -216,8 +216,8 @@ func (op *operation) check(in map[string]*flagValue, args []string) error {
 	something := false
 	for _, f := range op.fields {
 		g := in[f.name]
-		something = something || g.set
-		if op.needs(f) && !g.set {
+		something = something || g.given
+		if op.needs(f) && !g.given {
 			text, _, _ := strings.Cut(strings.ReplaceAll(g.text, "`", ""), ". ")
 			missing = append(missing, usagef("--%s is missing: %s", f.flag(), strings.TrimSuffix(text, ".")))
 		}
@@ -251,7 +251,7 @@ func (op *operation) request(ctx context.Context, cmd *cobra.Command, in map[str
 	}
 	for _, f := range op.fields {
 		g := in[f.name]
-		if !g.set {
+		if !g.given {
 			continue
 		}
 		if kind := personal[f.name]; kind != "" && len(g.texts) == 1 && g.texts[0] != "" {

@@ -27,6 +27,7 @@ type field struct {
 // reserved are the flags of every command.
 var reserved = []string{"data", "wide", "yes", "json", "help", "version"}
 
+// flag returns the name of the flag.
 func (f field) flag() string { return flagName(f.name) }
 
 // flagName returns the flag of a member: --icon-url for iconUrl. A flag of every command
@@ -58,7 +59,7 @@ func (f field) words() (out []string) {
 // flagValue is the value of a flag. A flag with an older name sets the same one.
 type flagValue struct {
 	field
-	set   bool
+	given bool
 	texts []string                       // as typed; several only for an array
 	read  func(string) ([]string, error) // of an older flag: what its text stands for
 	of    *flagValue                     // of an older flag: the one that it sets
@@ -97,10 +98,10 @@ func (g *flagValue) Set(text string) error {
 	if g.of != nil {
 		to = g.of
 	}
-	if to.schema.Type != huma.TypeArray || !to.set {
+	if to.schema.Type != huma.TypeArray || !to.given {
 		to.texts = nil
 	}
-	to.set = true
+	to.given = true
 	for _, one := range texts {
 		if to.schema.Type == huma.TypeArray && one == "" {
 			continue // an empty list

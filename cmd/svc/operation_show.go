@@ -20,7 +20,7 @@ const usualLimit = 100
 func (c *cli) showList(ctx context.Context, from *calls, op *operation, r apiRequest, given *flagValue) error {
 	limit := unlimited
 	switch {
-	case given != nil && given.set:
+	case given != nil && given.given:
 		limit, _ = strconv.Atoi(given.texts[0]) // the flag has checked it
 	case given != nil && op.pages:
 		limit = usualLimit

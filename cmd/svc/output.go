@@ -30,6 +30,7 @@ type cols struct {
 	fit  bool // without a head: shorten to the width of a terminal, unless --wide
 }
 
+// add adds a row.
 func (t *cols) add(cells ...any) {
 	row := make([]string, len(cells))
 	for i, cell := range cells {
@@ -287,6 +288,7 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
+// isTerminal reports whether an input or output is a terminal.
 func isTerminal(w any) bool {
 	file, ok := w.(*os.File)
 	if !ok {

@@ -21,6 +21,7 @@ type progress struct {
 	last     string    // what end prints: on a terminal a newline, else the newest line if it is not printed yet
 }
 
+// newProgress returns a progress that is shown on w.
 func newProgress(w io.Writer) *progress { return &progress{w: w, terminal: isTerminal(w)} }
 
 const barWidth = 30

@@ -106,7 +106,7 @@ func (c *cli) seedRunning(ctx context.Context, p platform, o seedOptions) error 
 		}
 		return c.count(ctx, p.db, []tenant.Tenant{n}, bar)
 	}
-	return c.seed(ctx, p.db, n, run, bar)
+	return c.fill(ctx, p.db, n, run, bar)
 }
 
 // seedFolder fills a tenant of a data folder without a running service.
@@ -140,7 +140,7 @@ func (c *cli) seedFolder(ctx context.Context, o seedOptions) (err error) {
 	}
 	run := o.options(bar.showProgress)
 	run.Finish = func(ctx context.Context, _ bool) error { return c.count(ctx, db, all, bar) }
-	if err := c.seed(ctx, db, n, run, bar); err != nil {
+	if err := c.fill(ctx, db, n, run, bar); err != nil {
 		return err
 	}
 	return l.EnableStream(ctx)
@@ -197,7 +197,7 @@ func (c *cli) count(ctx context.Context, db *table.DB, tenants []tenant.Tenant, 
 	return err
 }
 
-func (c *cli) seed(ctx context.Context, db *table.DB, n tenant.Tenant, o seed.Options, bar *progress) error {
+func (c *cli) fill(ctx context.Context, db *table.DB, n tenant.Tenant, o seed.Options, bar *progress) error {
 	began := time.Now()
 	done, err := seed.Run(ctx, db, n, o)
 	bar.end()

@@ -31,6 +31,7 @@ func (p platform) files(ctx context.Context) (jobs.Files, error) {
 // jobs is the list of open jobs.
 func (p platform) jobs() table.Platform { return p.db.Platform("JOBS") }
 
+// authorizationServer returns the store of clients and tokens.
 func (p platform) authorizationServer() *oauth.Server {
 	return oauth.New(oauth.Config{BaseURL: p.baseURL}, p.db, nil, nil)
 }
