@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"svc/cmd/svc/cli"
+	"svc/cmd/svc/operation"
 	"svc/internal/test/testkit"
 )
 
@@ -39,11 +41,11 @@ func TestTablesFitTheTerminal(t *testing.T) {
 			"driver1@metro.example"},
 		{"wallets", "list", "metro"},
 	}
-	operations, err := operationsOf()
+	operations, err := operation.All()
 	testkit.Must(t, err)
 	for _, op := range operations {
-		if op.lists && len(op.parameters) == 0 && byHand[op.ID] == "" && op.ID != "svc_list_postings" {
-			shown = append(shown, []string{op.group, op.name, "metro"})
+		if op.Lists && len(op.Parameters) == 0 && operation.ByHand[op.ID] == "" && op.ID != "svc_list_postings" {
+			shown = append(shown, []string{op.Group, op.Name, "metro"})
 		}
 	}
 	have := map[string]bool{}
@@ -53,11 +55,11 @@ func TestTablesFitTheTerminal(t *testing.T) {
 			t.Errorf("svc %s printed nothing", strings.Join(args, " "))
 		}
 		for line := range strings.Lines(strings.ReplaceAll(out, w.data, ".local")) {
-			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > tableWidth {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > cli.TableWidth {
 				t.Errorf("svc %s: %d columns: %s", strings.Join(args, " "), n, line)
 			}
 		}
-		cmd, _, err := newCLI(nil, nil).root().Find(args)
+		cmd, _, err := newCLI(nil, nil).Root().Find(args)
 		testkit.Must(t, err)
 		have[cmd.CommandPath()] = true
 	}
@@ -71,7 +73,7 @@ func TestTablesFitTheTerminal(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk(newCLI(nil, nil).root())
+	walk(newCLI(nil, nil).Root())
 }
 
 // Tables say who a person is. The ids are there with --wide and --json.

@@ -65,7 +65,7 @@ func checkCommands(t *testing.T, file, text string, complete bool) (checked int)
 			words = redirect.ReplaceAllString(words, "")
 		}
 		checked++
-		root := newCLI(nil, nil).root()
+		root := newCLI(nil, nil).Root()
 		root.InitDefaultCompletionCmd()
 		root.InitDefaultHelpFlag()
 		root.InitDefaultVersionFlag()

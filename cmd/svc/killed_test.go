@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/cmd/svc/cli"
 	"svc/internal/test/testkit"
 	"svc/pkg/access/signing"
 	"svc/pkg/base/timestamp"
@@ -167,7 +168,7 @@ func TestTenantDeleteKilled(t *testing.T) {
 			t.Fatalf("the deletion was not killed after %d changes: %s", changes, out)
 		}
 		w.expect("/api/v1/me", rider, 401, "unauthorized")
-		if _, errs, code := w.run("rider", "list", "metro"); code != exitFailure ||
+		if _, errs, code := w.run("rider", "list", "metro"); code != cli.ExitFailure ||
 			!strings.Contains(errs, "svc tenant delete") {
 			t.Errorf("another command: %d %s", code, errs)
 		}

@@ -8,6 +8,13 @@ import (
 	"syscall"
 	_ "time/tzdata" // for systems without the zones
 
+	"svc/cmd/svc/cli"
+	"svc/cmd/svc/company"
+	"svc/cmd/svc/dev"
+	"svc/cmd/svc/health"
+	"svc/cmd/svc/operation"
+	"svc/cmd/svc/people"
+	"svc/cmd/svc/repair"
 	"svc/pkg/local/folder"
 )
 
@@ -22,15 +29,15 @@ func main() {
 		stop()
 	}()
 	c := newCLI(os.Stdout, os.Stderr)
-	c.registry = folder.Registry()
-	code := c.run(ctx, os.Args[1:])
+	c.Registry = folder.Registry()
+	code := c.Run(ctx, os.Args[1:])
 	stop()
 	os.Exit(code)
 }
 
 // rooms add the commands. operation is the last one, because it adds commands to the groups of the
 // others.
-var rooms = []room{addDev, addHealth, addRepair, addPeople, addCompany, addVersion, addOperations}
+var rooms = []cli.Room{dev.Add, health.Add, repair.Add, people.Add, company.Add, addVersion, operation.Add}
 
 // newCLI returns the command line with every command.
-func newCLI(out, err io.Writer) *cli { return makeCLI(version(), out, err, rooms...) }
+func newCLI(out, err io.Writer) *cli.CLI { return cli.New(version(), out, err, rooms...) }

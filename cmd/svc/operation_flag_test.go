@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"svc/cmd/svc/cli"
+	"svc/cmd/svc/operation"
 	"svc/internal/test/testkit"
 	"svc/pkg/domain/settings"
 )
@@ -16,18 +18,18 @@ func TestFlagNames(t *testing.T) {
 	t.Parallel()
 	for member, want := range map[string]string{"iconUrl": "icon-url", "pricing.taxRate": "pricing-tax-rate",
 		"version": "version-value", "data": "data-value", "name": "name"} {
-		if got := flagName(member); got != want {
+		if got := cli.FlagName(member); got != want {
 			t.Errorf("the flag of %s is %s, want %s", member, got, want)
 		}
 	}
-	operations, err := operationsOf()
+	operations, err := operation.All()
 	testkit.Must(t, err)
 	names := map[string]string{}
 	for _, op := range operations {
-		if byHand[op.ID] != "" {
+		if operation.ByHand[op.ID] != "" {
 			continue
 		}
-		name := op.group + " " + op.name
+		name := op.Group + " " + op.Name
 		if names[name] != "" {
 			t.Errorf("%s and %s are both svc %s", names[name], op.ID, name)
 		}
@@ -36,7 +38,7 @@ func TestFlagNames(t *testing.T) {
 		for _, sub := range commandOf(t, op).Parent().Commands() {
 			for _, one := range append(sub.Aliases, sub.Name()) {
 				if seen[one] {
-					t.Errorf("two commands of svc %s are called %s", op.group, one)
+					t.Errorf("two commands of svc %s are called %s", op.Group, one)
 				}
 				seen[one] = true
 			}
@@ -54,7 +56,7 @@ func TestListsGoOnBeyondAPage(t *testing.T) {
 	area, err := settings.Box("0", "0", "1", "1")
 	testkit.Must(t, err)
 	for i := range 105 {
-		_, err := settings.AddZone(t.Context(), bay, by(), settings.Zone{Name: strconv.Itoa(i), Area: area})
+		_, err := settings.AddZone(t.Context(), bay, cli.By(), settings.Zone{Name: strconv.Itoa(i), Area: area})
 		testkit.Must(t, err)
 	}
 	zones := func(more ...string) []struct{ ID string } {
@@ -78,7 +80,7 @@ func TestListsGoOnBeyondAPage(t *testing.T) {
 	if got := read[map[string]any](w, "zones", "update", "bay", id, "--priority", "-3")["priority"]; got != -3.0 {
 		t.Errorf("the priority is %v", got)
 	}
-	if _, errs, code := w.run("zones", "update", "bay", id, "--active", "false"); code != exitUsage ||
+	if _, errs, code := w.run("zones", "update", "bay", id, "--active", "false"); code != cli.ExitUsage ||
 		!strings.Contains(errs, "--active=false") {
 		t.Errorf("a boolean as a word of its own: %d %s", code, errs)
 	}
@@ -101,7 +103,7 @@ func checkSettings(t *testing.T, prefix string, shown map[string]json.RawMessage
 		if json.Unmarshal(value, &text) != nil {
 			text = string(value)
 		}
-		if _, err := settingsBody(map[string]string{prefix + name: text}); err != nil {
+		if _, err := operation.SettingsBody(map[string]string{prefix + name: text}); err != nil {
 			t.Error(err)
 		}
 	}

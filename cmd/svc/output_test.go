@@ -16,7 +16,7 @@ import (
 
 func TestVersion(t *testing.T) {
 	var out bytes.Buffer
-	if code := newCLI(&out, &out).run(t.Context(), []string{"--version"}); code != 0 {
+	if code := newCLI(&out, &out).Run(t.Context(), []string{"--version"}); code != 0 {
 		t.Errorf("exit code %d: %s", code, out.String())
 	}
 	if !strings.Contains(out.String(), "go1") {

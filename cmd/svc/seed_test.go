@@ -19,7 +19,7 @@ func TestSeed(t *testing.T) {
 	run := func(args ...string) string {
 		t.Helper()
 		var out, errs bytes.Buffer
-		if code := newCLI(&out, &errs).run(t.Context(), append(args, "--data", data)); code != 0 {
+		if code := newCLI(&out, &errs).Run(t.Context(), append(args, "--data", data)); code != 0 {
 			t.Fatalf("svc %s ended with %d: %s", strings.Join(args, " "), code, errs.String())
 		}
 		return out.String()
