@@ -16,7 +16,7 @@ const (
 	narrowest  = 8 // characters that a shortened column keeps
 )
 
-// narrow returns the lines of a table that fit tableWidth: without the columns
+// narrow returns the lines of a table that fit TableWidth: without the columns
 // whose name ends in "+", with times to the minute, and with the widest texts cut
 // at "…". An id or a time is never cut.
 func narrow(lines [][]string) [][]string {

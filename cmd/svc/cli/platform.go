@@ -47,7 +47,7 @@ func (c *CLI) Platform(ctx context.Context) (Platform, error) {
 }
 
 // Find finds the service on the data folder. If none runs on the default one, it finds
-// the only other service of this user, says which, and makes its data folder c.data.
+// the only other service of this user, says which, and makes its data folder c.Data.
 func (c *CLI) Find(ctx context.Context) (folder.Running, error) {
 	running, err := folder.Find(ctx, c.Data)
 	if !errors.Is(err, folder.ErrNotRunning) || c.DataGiven || c.Data != folder.Default {

@@ -23,7 +23,7 @@ import (
 var SettleTime = 10 * time.Second
 
 // loadDemo loads the demo data, unless --no-demo is set or there is nothing to
-// load (see demo.Load). After it has loaded the data, it waits, at most settleTime,
+// load (see demo.Load). After it has loaded the data, it waits, at most SettleTime,
 // until the trips are settled and counted. Until then wallets and reports are
 // incomplete.
 func loadDemo(ctx context.Context, _ *cli.CLI, s *service.Service, p *app.Runtime, o devOptions) error {

@@ -1,8 +1,8 @@
-// Package dev has the commands for a developer's machine: svc dev, which runs the service,
-// what fills it with data, and what plays the part of others for it: a receiver of events, and
-// people whose changes produce events.
+// Package dev has the commands for a developer: svc dev, which runs the service, what fills it
+// with first data, and what shows events, sends them to a receiver or makes changes that
+// produce them.
 //
-// A command belongs here if a company in production does not need it.
+// A command belongs here if it is for building and trying, not for running a company.
 package dev
 
 import (

@@ -33,7 +33,7 @@ func logsCommand(c *cli.CLI) *cobra.Command {
 		if c.Target().Table != "" {
 			return showDeployedLogs(ctx, c, args[0], *since)
 		}
-		_, _ = c.Find(ctx) // without a running service, the log of an earlier one is in c.data
+		_, _ = c.Find(ctx) // without a running service, the log of an earlier one is in c.Data
 		found, err := accesslog.Find(c.Data, args[0])
 		if err != nil {
 			return err

@@ -88,7 +88,7 @@ type removed struct {
 }
 
 // deleteTenant disables the tenant and removes it. Every step may be repeated. The
-// last pass is the first one that begins after drainTime and finds nothing. If
+// last pass is the first one that begins after DrainTime and finds nothing. If
 // mostPasses passes are not enough, deleteTenant returns an error.
 func deleteTenant(ctx context.Context, c *cli.CLI, p cli.Platform, n tenant.Tenant) (removed, error) {
 	store, t, out := tenant.Store{DB: p.DB}, p.DB.Tenant(n.ID), removed{Tenant: n.Slug, ID: n.ID}
