@@ -35,9 +35,9 @@ func main() {
 	os.Exit(code)
 }
 
-// rooms add the commands. operation is the last one, because it adds commands to the groups of the
-// others.
-var rooms = []cli.Room{dev.Add, health.Add, repair.Add, people.Add, company.Add, addVersion, operation.Add}
-
-// newCLI returns the command line with every command.
-func newCLI(out, err io.Writer) *cli.CLI { return cli.New(version(), out, err, rooms...) }
+// newCLI returns the command line with every command. operation is the last package, because it
+// adds commands to the groups of the others.
+func newCLI(out, err io.Writer) *cli.CLI {
+	return cli.New(version(), out, err, dev.Add, health.Add, repair.Add, people.Add, company.Add, addVersion,
+		operation.Add)
+}

@@ -38,13 +38,7 @@ func (p Platform) AuthorizationServer() *oauth.Server {
 
 // Keys returns the signing keys, with the sealer that the service uses.
 func (p Platform) Keys(ctx context.Context) (*signing.Keys, error) {
-	var sealer signing.Sealer
-	var err error
-	if p.Data != "" {
-		sealer, err = signing.FileSealer(filepath.Join(p.Data, "sealing.key"))
-	} else {
-		sealer, err = app.Sealer(ctx, p.Env, AWSConfig)
-	}
+	sealer, err := lateSealer{p, app.Sealer}.sealer(ctx)
 	if err != nil {
 		return nil, err
 	}
