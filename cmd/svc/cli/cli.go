@@ -38,12 +38,12 @@ type CLI struct {
 	Env config.Config
 	ran bool // the command's own code has started: arguments and flags were valid
 
-	version string // what --version shows
-	rooms   []Room
+	version  string // what --version shows
+	commands []Commands
 }
 
-// Room adds the commands of a package to the root.
-type Room func(*CLI, *cobra.Command)
+// Commands adds the commands of a package to the root.
+type Commands func(c *CLI, root *cobra.Command)
 
 // usageError is an error in the command line; its exit code is 2.
 type usageError struct{ error }
@@ -51,9 +51,9 @@ type usageError struct{ error }
 // Usagef returns an error in the command line.
 func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// New returns the command line with the commands of the rooms, which are added in this order.
-func New(version string, out, err io.Writer, rooms ...Room) *CLI {
-	return &CLI{Out: out, Err: err, Stdin: os.Stdin, Env: config.Read(os.Getenv), version: version, rooms: rooms}
+// New returns a command line whose commands are added in this order.
+func New(version string, out, err io.Writer, commands ...Commands) *CLI {
+	return &CLI{Out: out, Err: err, Stdin: os.Stdin, Env: config.Read(os.Getenv), version: version, commands: commands}
 }
 
 // Run runs one command line and returns the exit code.
@@ -132,7 +132,7 @@ func (c *CLI) Root() *cobra.Command {
 	root.PersistentFlags().BoolVarP(&c.Yes, "yes", "y", false,
 		"confirm a change in AWS, svc import undo, svc tenant delete or svc restore finish")
 	root.PersistentFlags().BoolVar(&c.JSON, "json", false, "print JSON, for programs")
-	for _, add := range c.rooms {
+	for _, add := range c.commands {
 		add(c, root)
 	}
 	c.prepare(root)
