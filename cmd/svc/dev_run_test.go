@@ -154,8 +154,13 @@ func TestMemoryBeside(t *testing.T) {
 	w := start(t, "--no-demo")
 	t.Setenv("PORT", "")
 	t.Setenv("TMPDIR", t.TempDir())
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	testkit.Must(t, err)
 	t.Chdir(t.TempDir())
-	testkit.Must(t, os.Symlink(w.data, folder.Default))
+	for name, at := range map[string]string{folder.Default: w.data, "go.mod": filepath.Join(root, "go.mod"),
+		"bin": filepath.Join(root, "bin")} { // the engine is in bin
+		testkit.Must(t, os.Symlink(at, name))
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	out, errs := &stopping{stop: cancel}, &lines{}
 	code := newCLI(out, errs).Run(ctx, []string{"dev", "--memory", "--no-demo"})

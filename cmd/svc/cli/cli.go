@@ -24,13 +24,13 @@ import (
 type CLI struct {
 	Out, Err io.Writer
 	Stdin    io.Reader
-	// data is the data folder of the service that the command uses.
+	// Data is the data folder of the service that the command uses.
 	Data string
-	// dataGiven reports whether the command line has --data.
+	// DataGiven reports whether the command line has --data.
 	DataGiven bool
-	// registry is where running services note their data folders; "" for none.
+	// Registry is where running services note their data folders; "" for none.
 	Registry string
-	// json selects output for programs.
+	// JSON selects output for programs.
 	JSON bool
 	Wide bool // tables show every value of a list
 	Yes  bool // --yes confirms the command
