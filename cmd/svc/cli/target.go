@@ -12,8 +12,8 @@ import (
 	"svc/pkg/local/folder"
 )
 
-// target is the service that a command line names, before it is opened.
-type target struct {
+// Target is the service that a command line names, before it is opened.
+type Target struct {
 	Table    string // "" for a service on this machine
 	endpoint string // of a DynamoDB that is not AWS's own
 	data     string // data folder, if table is ""
@@ -21,17 +21,17 @@ type target struct {
 
 // Target chooses the service. An explicit --data overrides TABLE_NAME.
 // TABLE_NAME overrides the default data folder.
-func (c *CLI) Target() target {
+func (c *CLI) Target() Target {
 	if name := c.Env.Table; name != "" && !c.DataGiven && c.Data == folder.Default {
-		return target{Table: name, endpoint: c.Env.Endpoint}
+		return Target{Table: name, endpoint: c.Env.Endpoint}
 	}
-	return target{data: c.Data}
+	return Target{data: c.Data}
 }
 
 // AWS reports whether the target is a table in AWS itself.
-func (t target) AWS() bool { return t.Table != "" && t.endpoint == "" }
+func (t Target) AWS() bool { return t.Table != "" && t.endpoint == "" }
 
-func (t target) String() string {
+func (t Target) String() string {
 	switch {
 	case t.Table == "":
 		return "the service on the data folder " + t.data
