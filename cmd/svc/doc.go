@@ -6,6 +6,5 @@
 // a change that was not confirmed. An error is one line on standard error. The
 // command contains no rules of the service: it calls the packages that own them.
 //
-// Here is the list of its packages; each says which commands belong to it. They
-// import cli, and some operation, but not each other.
+// Its packages import cli, and some operation, but not each other.
 package main

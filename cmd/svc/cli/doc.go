@@ -1,6 +1,5 @@
 // Package cli has what all commands of svc share: the command line itself, its flags, output and
 // exit codes, and the service that a command operates.
 //
-// No command is defined here. Nothing here knows an operation of the API or another package of
-// cmd/svc: what the commands say of themselves, they say by flags and annotations.
+// No command belongs here. What commands say of themselves, they say by flags and annotations.
 package cli
