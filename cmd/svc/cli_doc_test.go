@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"svc/cmd/svc/cli"
 )
 
 var update = flag.Bool("update", false, "write the reference of the commands anew")
@@ -18,7 +20,7 @@ var update = flag.Bool("update", false, "write the reference of the commands ane
 // -update it writes the file.
 func TestReferenceOfCommands(t *testing.T) {
 	var b strings.Builder
-	root := newCLI(nil, nil).root()
+	root := newCLI(nil, nil).Root()
 	b.WriteString("# Command line reference\n\n" +
 		"Made from the commands by `make golden`. [README](../README.md) shows the first steps,\n" +
 		"[how-tos](how-to.md) what to use when.\n\n" + usageBlock(root) +
@@ -47,7 +49,7 @@ func TestReferenceOfCommands(t *testing.T) {
 
 // usageBlock is a command's help without the flags that every command has.
 func usageBlock(cmd *cobra.Command) string {
-	text := filled(cmp.Or(cmd.Long, cmd.Short)) + "\n"
+	text := cli.Fill(cmp.Or(cmd.Long, cmd.Short)) + "\n"
 	if !cmd.HasSubCommands() {
 		text += "\nUsage:\n  " + cmd.UseLine() + "\n"
 	}
@@ -59,7 +61,7 @@ func usageBlock(cmd *cobra.Command) string {
 		flags = cmd.PersistentFlags()
 	}
 	if flags.HasFlags() {
-		text += "\nFlags:\n" + flags.FlagUsagesWrapped(helpWidth)
+		text += "\nFlags:\n" + flags.FlagUsagesWrapped(cli.HelpWidth)
 	}
 	if cmd.Example != "" {
 		text += "\nExamples:\n" + cmd.Example + "\n"

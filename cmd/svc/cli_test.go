@@ -45,7 +45,7 @@ func TestExitCodes(t *testing.T) {
 				t.Setenv(k, v)
 			}
 			var out, errs bytes.Buffer
-			code := newCLI(&out, &errs).run(t.Context(), tc.args)
+			code := newCLI(&out, &errs).Run(t.Context(), tc.args)
 			if code != tc.code {
 				t.Errorf("exit code %d, want %d: %s", code, tc.code, errs.String())
 			}
@@ -61,7 +61,7 @@ func TestExitCodes(t *testing.T) {
 
 // Every command has a description and an example.
 func TestHelp(t *testing.T) {
-	for _, cmd := range newCLI(nil, nil).root().Commands() {
+	for _, cmd := range newCLI(nil, nil).Root().Commands() {
 		for _, leaf := range append(cmd.Commands(), cmd) {
 			if leaf.Short == "" || !leaf.HasSubCommands() && leaf.Example == "" {
 				t.Errorf("%s lacks its help or an example", leaf.CommandPath())
@@ -75,7 +75,7 @@ func TestDevStopsWithItsContext(t *testing.T) {
 	out := &stopping{stop: cancel}
 	var errs bytes.Buffer
 	args := []string{"dev", "--memory", "--no-demo", "--port", "0", "--data", t.TempDir()}
-	if code := newCLI(out, &errs).run(ctx, args); code != 0 {
+	if code := newCLI(out, &errs).Run(ctx, args); code != 0 {
 		t.Errorf("exit code %d: %s", code, errs.String())
 	}
 	if !strings.Contains(out.String(), "http://127.0.0.1:") {
@@ -92,16 +92,4 @@ type stopping struct {
 func (s *stopping) Write(p []byte) (int, error) {
 	defer s.stop()
 	return s.Buffer.Write(p)
-}
-
-// TestArguments: the usage line of a command says how many arguments it takes.
-func TestArguments(t *testing.T) {
-	for use, want := range map[string][2]int{"version": {0, 0}, "add SLUG NAME": {2, 2},
-		"set SLUG ID|CODE [STATUS]":    {2, 3},
-		"grant SLUG EMAIL PERMISSION…": {3, -1}, "verify [SLUG…]": {0, -1}, "brand SLUG [FIELD=VALUE…]": {1, -1},
-		"listen SLUG --forward-to URL": {1, 1}} {
-		if least, most := arguments(use); least != want[0] || most != want[1] {
-			t.Errorf("%s takes %d to %d, want %d to %d", use, least, most, want[0], want[1])
-		}
-	}
 }

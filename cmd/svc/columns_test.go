@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"svc/cmd/svc/cli"
+	"svc/cmd/svc/operation"
 	"svc/internal/test/testkit"
 )
 
@@ -39,11 +41,11 @@ func TestTablesFitTheTerminal(t *testing.T) {
 			"driver1@metro.example"},
 		{"wallets", "list", "metro"},
 	}
-	operations, err := operationsOf()
+	operations, err := operation.All()
 	testkit.Must(t, err)
 	for _, op := range operations {
-		if op.lists && len(op.parameters) == 0 && byHand[op.ID] == "" && op.ID != "svc_list_postings" {
-			shown = append(shown, []string{op.group, op.name, "metro"})
+		if op.Lists && len(op.Parameters) == 0 && operation.ByHand[op.ID] == "" && op.ID != "svc_list_postings" {
+			shown = append(shown, []string{op.Group, op.Name, "metro"})
 		}
 	}
 	have := map[string]bool{}
@@ -53,11 +55,11 @@ func TestTablesFitTheTerminal(t *testing.T) {
 			t.Errorf("svc %s printed nothing", strings.Join(args, " "))
 		}
 		for line := range strings.Lines(strings.ReplaceAll(out, w.data, ".local")) {
-			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > tableWidth {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > cli.TableWidth {
 				t.Errorf("svc %s: %d columns: %s", strings.Join(args, " "), n, line)
 			}
 		}
-		cmd, _, err := newCLI(nil, nil).root().Find(args)
+		cmd, _, err := newCLI(nil, nil).Root().Find(args)
 		testkit.Must(t, err)
 		have[cmd.CommandPath()] = true
 	}
@@ -71,26 +73,7 @@ func TestTablesFitTheTerminal(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk(newCLI(nil, nil).root())
-}
-
-// A short table loses columns and characters, but no id; --wide loses nothing.
-func TestNarrowTable(t *testing.T) {
-	t.Parallel()
-	id, long := "trp_01JT7M4C6Q8V2N5X9B3D1F7H0K", strings.Repeat("é", 90)
-	lines := func() [][]string {
-		return [][]string{{"AT", "NAME", "PHONE+", "ID"}, {"2026-05-01T08:30:59.999Z", long, "+1 212 555 0181", id}}
-	}
-	got := narrow(lines())
-	if len(got[0]) != 3 || got[1][0] != "2026-05-01 08:30" || !strings.HasSuffix(got[1][1], "é…") || got[1][2] != id {
-		t.Errorf("narrow: %q", got)
-	}
-	if n := utf8.RuneCountInString(strings.Join(got[1], "  ")); n != tableWidth {
-		t.Errorf("the line has %d columns, want %d", n, tableWidth)
-	}
-	if got := full(lines()); got[0][2] != "PHONE" || got[1][1] != long || got[1][0] != "2026-05-01T08:30:59.999Z" {
-		t.Errorf("full: %q", got)
-	}
+	walk(newCLI(nil, nil).Root())
 }
 
 // Tables say who a person is. The ids are there with --wide and --json.

@@ -84,7 +84,7 @@ func (w *world) run(args ...string) (out, errs string, code int) {
 	if w.data != "" {
 		args = append(args, "--data", w.data)
 	}
-	code = newCLI(&o, &e).run(w.Context(), args)
+	code = newCLI(&o, &e).Run(w.Context(), args)
 	return o.String(), e.String(), code
 }
 
@@ -394,7 +394,7 @@ func TestFailures(t *testing.T) {
 func TestWithoutService(t *testing.T) {
 	t.Setenv("TABLE_NAME", "")
 	var out, errs bytes.Buffer
-	if code := newCLI(&out, &errs).run(t.Context(), []string{"tenant", "list", "--data",
+	if code := newCLI(&out, &errs).Run(t.Context(), []string{"tenant", "list", "--data",
 		t.TempDir()}); code != 1 || !strings.Contains(errs.String(), "svc dev") {
 		t.Errorf("%d %s", code, errs.String())
 	}
@@ -412,14 +412,14 @@ func TestWithoutService(t *testing.T) {
 	w.ok("tenant", "create", "port")
 	out.Reset()
 	errs.Reset()
-	if code := newCLI(&out, &errs).run(t.Context(), []string{"tenant",
+	if code := newCLI(&out, &errs).Run(t.Context(), []string{"tenant",
 		"list"}); code != 0 || !strings.Contains(out.String(), "port") {
 		t.Errorf("%d %s %s", code, out.String(), errs.String())
 	}
 	for what, args := range map[string][]string{"BASE_URL": {"person", "link", "x@port.example"},
 		"queue is not known": {"dlq", "list", "settlement"}, "is not known": {"dlq", "drop", "settlement", "--all"}} {
 		errs.Reset()
-		if code := newCLI(&out, &errs).run(t.Context(), args); code != 1 || !strings.Contains(errs.String(), what) {
+		if code := newCLI(&out, &errs).Run(t.Context(), args); code != 1 || !strings.Contains(errs.String(), what) {
 			t.Errorf("%v: %d %s", args, code, errs.String())
 		}
 	}

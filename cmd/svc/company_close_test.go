@@ -6,7 +6,7 @@ import (
 )
 
 // close compares everything with the script's own sums.
-func (c *company) close() {
+func (c *companyDay) close() {
 	c.Helper()
 	c.ok("verify")
 	same := func(what string, got, want int64) {
@@ -60,7 +60,7 @@ func (c *company) close() {
 }
 
 // each calls do for every item of a list.
-func (c *company) each(path string, do func(told)) {
+func (c *companyDay) each(path string, do func(told)) {
 	c.Helper()
 	for cursor := ""; ; {
 		page := c.must(c.boss, "GET", path+"&limit=200"+cursor, "")
@@ -75,14 +75,14 @@ func (c *company) each(path string, do func(told)) {
 }
 
 // ordered returns the sum of the company's orders.
-func (c *company) ordered(filter string) (sum int64) {
+func (c *companyDay) ordered(filter string) (sum int64) {
 	c.Helper()
 	c.each("orders?"+filter, func(o told) { sum += o.cents("total") })
 	return sum
 }
 
 // revenue returns the sum of the fares.
-func (c *company) revenue() (sum int64) {
+func (c *companyDay) revenue() (sum int64) {
 	for _, fare := range c.fares {
 		sum += fare
 	}

@@ -18,7 +18,7 @@ const (
 )
 
 // steps takes steps of a ride.
-func (c *company) steps(r script.Ride, rider, driver *human, steps ...string) string {
+func (c *companyDay) steps(r script.Ride, rider, driver *human, steps ...string) string {
 	c.Helper()
 	by := map[authz.Audience]*human{authz.Rider: rider, authz.Driver: driver, authz.Dashboard: c.boss}
 	id, err := r.Take(func(call script.Call) (json.RawMessage, error) {
@@ -29,7 +29,7 @@ func (c *company) steps(r script.Ride, rider, driver *human, steps ...string) st
 }
 
 // ride takes a ride of one of several kinds, and notes what it does to wallets.
-func (c *company) ride(i int) {
+func (c *companyDay) ride(i int) {
 	c.Helper()
 	c.rides++
 	rider, pays := c.riders[i%len(c.riders)], []string{"CASH", "CARD", "WALLET"}[i%3]
@@ -73,7 +73,7 @@ func (c *company) ride(i int) {
 
 // complete ends a ride. In some rides the driver's phone is dead, so an operator does
 // it; in others the driver mistypes the fare.
-func (c *company) complete(i int, id string, rider, d *human, pays string, fare int64) {
+func (c *companyDay) complete(i int, id string, rider, d *human, pays string, fare int64) {
 	c.Helper()
 	switch i % 8 {
 	case 0:
@@ -98,7 +98,7 @@ func (c *company) complete(i int, id string, rider, d *human, pays string, fare 
 }
 
 // correct corrects a fare.
-func (c *company) correct(id string, rider, d *human, pays string, fare int64, why string) {
+func (c *companyDay) correct(id string, rider, d *human, pays string, fare int64, why string) {
 	c.Helper()
 	c.must(c.boss, "POST", "trips/"+id+"/fare", fmt.Sprintf(`{"finalFare":%s,"reason":%q}`, amount(fare), why))
 	c.paid(id, rider, d, pays, fare)
@@ -107,7 +107,7 @@ func (c *company) correct(id string, rider, d *human, pays string, fare int64, w
 }
 
 // take has the driver accept. In some rides another driver gets the trip then.
-func (c *company) take(i int, id string, d *human) *human {
+func (c *companyDay) take(i int, id string, d *human) *human {
 	c.Helper()
 	c.steps(script.Ride{ID: id}, nil, d, "accept")
 	switch i % 8 {
@@ -130,7 +130,7 @@ func (c *company) take(i int, id string, d *human) *human {
 
 // scheduled has an operator book a ride for later, assign it and complete it. Every
 // second one is for somebody who calls.
-func (c *company) scheduled(i int, rider *human, pays string, fare int64) {
+func (c *companyDay) scheduled(i int, rider *human, pays string, fare int64) {
 	c.Helper()
 	d, book := c.drivers[2], func(who string) told {
 		return c.must(c.boss, "POST", "trips", fmt.Sprintf(`{%s,%s,"serviceTypeId":%q,"paymentType":%q,"scheduledFor":%q}`,
@@ -159,7 +159,7 @@ func (c *company) scheduled(i int, rider *human, pays string, fare int64) {
 }
 
 // paid notes a fare, of which the company keeps a fifth.
-func (c *company) paid(id string, rider, d *human, pays string, fare int64) {
+func (c *companyDay) paid(id string, rider, d *human, pays string, fare int64) {
 	was := c.fares[id]
 	c.fares[id] = fare
 	c.cents[d.id] -= (fare - was) / 5
@@ -172,7 +172,7 @@ func (c *company) paid(id string, rider, d *human, pays string, fare int64) {
 }
 
 // afterwards corrects some fares and refunds some rides.
-func (c *company) afterwards(i int, id string, rider, d *human, pays string) {
+func (c *companyDay) afterwards(i int, id string, rider, d *human, pays string) {
 	c.Helper()
 	if i%5 == 0 {
 		c.correct(id, rider, d, pays, c.fares[id]-505, "A detour")
@@ -185,7 +185,7 @@ func (c *company) afterwards(i int, id string, rider, d *human, pays string) {
 }
 
 // order orders food, which is delivered or cancelled.
-func (c *company) order(i int) {
+func (c *companyDay) order(i int) {
 	c.Helper()
 	rider, quantity := c.riders[i%len(c.riders)], int64(1+i%3)
 	total := 715*quantity + 199
@@ -205,7 +205,7 @@ func (c *company) order(i int) {
 
 // payOut pays a part of the largest balance of a driver. Every second time another
 // driver's request is refused first.
-func (c *company) payOut(i int) {
+func (c *companyDay) payOut(i int) {
 	c.Helper()
 	d := c.drivers[0]
 	for _, one := range c.drivers {

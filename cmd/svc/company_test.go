@@ -41,7 +41,7 @@ func TestCompanyDay(t *testing.T) {
 			testkit.Must(t, err)
 		}
 	}
-	c := &company{world: world{T: t, data: t.TempDir()}, clients: map[string]string{}, cents: map[string]int64{},
+	c := &companyDay{world: world{T: t, data: t.TempDir()}, clients: map[string]string{}, cents: map[string]int64{},
 		fares: map[string]int64{}, versions: map[string]int{}, happened: map[string]int{}, posted: map[string]int64{},
 		callers: map[int]*human{}}
 	c.start()
@@ -106,8 +106,8 @@ const (
 var dayHas = []string{typo, absurd, deadPhone, noAnswer, declined, handOver, released, underWay, cancelled, corrected,
 	refunded, withdrawn, refused, called, booked}
 
-// company is a tenant, its people and what the script was told about its money.
-type company struct {
+// companyDay is a tenant, its people and what the script was told about its money.
+type companyDay struct {
 	world
 	process *process
 	clients map[string]string // by audience
@@ -134,20 +134,20 @@ type human struct{ audience, email, id, token string }
 
 const secret = "company-password"
 
-func (c *company) start() {
+func (c *companyDay) start() {
 	c.Helper()
 	program := detachedProgram(c.T)
 	c.process = startDev(c.T, program, c.data, "")
 	c.base = c.process.await(c.T)
 }
 
-func (c *company) kill() {
+func (c *companyDay) kill() {
 	_ = c.process.cmd.Process.Kill() // it may have ended
 	<-c.process.ended
 }
 
 // all returns everybody who can sign in.
-func (c *company) all() []*human {
+func (c *companyDay) all() []*human {
 	out := append(append([]*human{}, c.riders...), c.drivers...)
 	if c.boss != nil {
 		out = append(out, c.boss)
@@ -157,7 +157,7 @@ func (c *company) all() []*human {
 
 // restart starts the killed service again. Its address is another one, so everybody
 // signs in again.
-func (c *company) restart() {
+func (c *companyDay) restart() {
 	c.Helper()
 	c.kill()
 	c.start()
@@ -167,7 +167,7 @@ func (c *company) restart() {
 	}
 }
 
-func (c *company) signIn(h *human) {
+func (c *companyDay) signIn(h *human) {
 	c.Helper()
 	o := flow.Options{BaseURL: c.base, Tenant: "bay", Audience: h.audience, Email: h.email, Password: secret,
 		ClientID: c.clients[h.audience]}
@@ -200,7 +200,7 @@ func amount(cents int64) string { return decimal.New(cents, -2).StringFixed(2) }
 
 // send sends a request until it is answered, with one Idempotency-Key. If the
 // service was killed meanwhile, it is started again first.
-func (c *company) send(h *human, method, path, body string) (int, told) {
+func (c *companyDay) send(h *human, method, path, body string) (int, told) {
 	c.Helper()
 	c.calls++
 	key := "call-" + strconv.Itoa(c.calls)
@@ -240,7 +240,7 @@ func (c *company) send(h *human, method, path, body string) (int, told) {
 	return 0, nil
 }
 
-func (c *company) must(h *human, method, path, body string) told {
+func (c *companyDay) must(h *human, method, path, body string) told {
 	c.Helper()
 	status, answer := c.send(h, method, path, body)
 	if status/100 != 2 {
@@ -251,7 +251,7 @@ func (c *company) must(h *human, method, path, body string) told {
 
 // eventually sends a request until it succeeds: what it needs is written behind the
 // stream.
-func (c *company) eventually(h *human, method, path, body string) told {
+func (c *companyDay) eventually(h *human, method, path, body string) told {
 	c.Helper()
 	for deadline := time.Now().Add(testkit.Patience); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		if status, answer := c.send(h, method, path, body); status/100 == 2 {
@@ -266,7 +266,7 @@ func (c *company) eventually(h *human, method, path, body string) told {
 
 // found creates the company and does the rest by the API: people, prices, a zone,
 // dispatch, a business with a menu, money in wallets.
-func (c *company) found() {
+func (c *companyDay) found() {
 	c.Helper()
 	c.ok("tenant", "create", "bay", "--name", "Bay", "--currency", "USD", "--flag", "taxiEnabled=true", "--flag",
 		"deliveryEnabled=true", "--country", "US")
@@ -291,7 +291,7 @@ func (c *company) found() {
 }
 
 // invite invites somebody, who sets a password by the mailed link.
-func (c *company) invite(audience, collection string, n int) *human {
+func (c *companyDay) invite(audience, collection string, n int) *human {
 	c.Helper()
 	h := &human{audience: audience, email: fmt.Sprintf("%s%d@bay.example", audience, n)}
 	h.id = c.must(c.boss, "POST", collection, fmt.Sprintf(`{"email":%q,"firstName":"Ana","lastName":"N%d"}`, h.email,
@@ -313,7 +313,7 @@ func (c *company) invite(audience, collection string, n int) *human {
 }
 
 // post posts to a wallet.
-func (c *company) post(h *human, member, kind string, value int64, more string) {
+func (c *companyDay) post(h *human, member, kind string, value int64, more string) {
 	c.Helper()
 	c.eventually(c.boss, "POST", "wallets/postings", fmt.Sprintf(
 		`{%q:%q,"type":%q,"amount":%s,"description":"Day"%s}`, member, h.id, kind, amount(value), more))
@@ -322,7 +322,7 @@ func (c *company) post(h *human, member, kind string, value int64, more string) 
 }
 
 // must409 sends a POST that the state of things does not allow.
-func (c *company) must409(h *human, path, body string) {
+func (c *companyDay) must409(h *human, path, body string) {
 	c.Helper()
 	if status, answer := c.send(h, "POST", path, body); status != http.StatusConflict {
 		c.Fatalf("POST %s %s: %d %v", path, body, status, answer)
@@ -330,7 +330,7 @@ func (c *company) must409(h *human, path, body string) {
 }
 
 // online has every driver report that he is near.
-func (c *company) online() {
+func (c *companyDay) online() {
 	c.Helper()
 	for n, d := range c.drivers {
 		c.must(d, "PATCH", "me/status", `{"online":true}`)
@@ -340,7 +340,7 @@ func (c *company) online() {
 }
 
 // offered waits until a driver holds an offer of the trip, and returns the driver.
-func (c *company) offered(id string, not *human) *human {
+func (c *companyDay) offered(id string, not *human) *human {
 	c.Helper()
 	for deadline := time.Now().Add(testkit.Patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		for _, d := range c.drivers {

@@ -12,16 +12,17 @@ import (
 	"time"
 
 	"svc/internal/test/testkit"
+	"svc/pkg/local/folder"
 )
 
-// dev runs `svc dev` on a data folder with the flags, and waits until standard
+// runDev runs `svc dev` on a data folder with the flags, and waits until standard
 // output contains the text ready. It returns the service's address, its output
 // on standard error, and a function that stops it.
-func dev(data, ready string, flags ...string) (base string, errs *lines, stop func() error, err error) {
+func runDev(data, ready string, flags ...string) (base string, errs *lines, stop func() error, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	out, errs, done := &lines{}, &lines{}, make(chan int, 1)
 	args := append([]string{"dev", "--port", "0", "--data", data, "--no-robots"}, flags...)
-	go func() { done <- newCLI(out, errs).run(ctx, args) }()
+	go func() { done <- newCLI(out, errs).Run(ctx, args) }()
 	stop = func() error {
 		cancel()
 		if code := <-done; code != 0 {
@@ -50,7 +51,7 @@ const (
 // devFor is dev for one test. The service stops at the latest when the test ends.
 func devFor(t *testing.T, data, ready string, flags ...string) (base string, errs *lines, stop func()) {
 	t.Helper()
-	base, errs, end, err := dev(data, ready, flags...)
+	base, errs, end, err := runDev(data, ready, flags...)
 	testkit.Must(t, err)
 	stop = sync.OnceFunc(func() {
 		if err := end(); err != nil {
@@ -88,13 +89,13 @@ func loadDemoOnce() (data string, err error) {
 	if data, err = os.MkdirTemp("", "svc-demo"); err != nil {
 		return "", err
 	}
-	_, _, stop, err := dev(data, hasDemo)
+	_, _, stop, err := runDev(data, hasDemo)
 	if err != nil {
 		return data, err
 	}
 	out, errs := &lines{}, &lines{}
 	// svc verify returns when the stream functions have written everything.
-	if newCLI(out, errs).run(context.Background(), []string{"verify", "--data", data}) != 0 {
+	if newCLI(out, errs).Run(context.Background(), []string{"verify", "--data", data}) != 0 {
 		err = fmt.Errorf("svc verify: %s %s", out.text(), errs.text())
 	}
 	return data, errors.Join(err, stop())
@@ -131,7 +132,7 @@ func share(t *testing.T) *world {
 	t.Helper()
 	common.once.Do(func() {
 		if common.data, common.err = os.MkdirTemp("", "svc-test"); common.err == nil {
-			common.base, _, common.stop, common.err = dev(common.data, hasDemo, "--memory")
+			common.base, _, common.stop, common.err = runDev(common.data, hasDemo, "--memory")
 		}
 	})
 	testkit.Must(t, common.err)
@@ -145,4 +146,27 @@ func endCommon() (err error) {
 		err = common.stop()
 	}
 	return errors.Join(err, os.RemoveAll(common.data), os.RemoveAll(loaded.data), os.RemoveAll(detachedIn))
+}
+
+// TestMemoryBeside: svc dev --memory runs while another service runs on the default data folder:
+// on another data folder, and on a free port.
+func TestMemoryBeside(t *testing.T) {
+	w := start(t, "--no-demo")
+	t.Setenv("PORT", "")
+	t.Setenv("TMPDIR", t.TempDir())
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	testkit.Must(t, err)
+	t.Chdir(t.TempDir())
+	for name, at := range map[string]string{folder.Default: w.data, "go.mod": filepath.Join(root, "go.mod"),
+		"bin": filepath.Join(root, "bin")} { // the engine is in bin
+		testkit.Must(t, os.Symlink(at, name))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	out, errs := &stopping{stop: cancel}, &lines{}
+	code := newCLI(out, errs).Run(ctx, []string{"dev", "--memory", "--no-demo"})
+	if code != 0 || !strings.Contains(errs.text(), "another service runs at "+w.base) ||
+		!strings.Contains(errs.text(), "--data "+os.Getenv("TMPDIR")) ||
+		!strings.Contains(out.String(), "http://127.0.0.1:") || strings.Contains(out.String(), ":8080") {
+		t.Errorf("exit code %d: %s%s", code, out.String(), errs.text())
+	}
 }

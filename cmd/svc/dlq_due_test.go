@@ -27,7 +27,7 @@ func TestDeadTasks(t *testing.T) {
 	for _, book := range webhook.AllDue(db, time.Now)[:2] {
 		testkit.Must(t, book.GiveUp(t.Context(), send))
 	}
-	var all []deadTask
+	var all []struct{ First string }
 	list := func(want int) {
 		t.Helper()
 		all = nil

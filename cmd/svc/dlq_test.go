@@ -83,7 +83,7 @@ func TestDeadLettersOfAFolder(t *testing.T) {
 
 // letters waits until the function has dead letters in the folder, and returns
 // them.
-func (w *world) letters(word string) (all []shownLetter) {
+func (w *world) letters(word string) (all []letter) {
 	w.Helper()
 	for end := time.Now().Add(5 * time.Minute); len(all) == 0 && time.Now().Before(end); {
 		testkit.Must(w, json.Unmarshal([]byte(w.ok("dlq", "list", word, "--json")), &all))
@@ -349,3 +349,6 @@ func ends(t *testing.T) (stream, shard, first, last string) {
 	}
 	return *arn, *id, *page.Records[0].Dynamodb.SequenceNumber, *page.Records[2].Dynamodb.SequenceNumber
 }
+
+// letter is a dead letter as --json prints it.
+type letter struct{ First, Last, Reason string }

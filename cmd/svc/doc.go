@@ -5,4 +5,6 @@
 // It owns flags, output and exit codes: 0; 1 for a failure; 2 for wrong usage or
 // a change that was not confirmed. An error is one line on standard error. The
 // command contains no rules of the service: it calls the packages that own them.
+//
+// Its packages import cli, and some operation, but not each other.
 package main

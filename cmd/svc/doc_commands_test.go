@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -64,20 +65,20 @@ func checkCommands(t *testing.T, file, text string, complete bool) (checked int)
 			words = redirect.ReplaceAllString(words, "")
 		}
 		checked++
-		root := newCLI(nil, nil).root()
+		root := newCLI(nil, nil).Root()
 		root.InitDefaultCompletionCmd()
 		root.InitDefaultHelpFlag()
 		root.InitDefaultVersionFlag()
 		cmd, args, err := root.Find(strings.Fields(words))
 		if err == nil && cmd.HasSubCommands() && !takesArguments(cmd) && cmd != root && len(args) > 0 &&
 			!strings.HasPrefix(args[0], "-") {
-			err = usagef("%s has no command %s", cmd.CommandPath(), args[0])
+			err = fmt.Errorf("%s has no command %s", cmd.CommandPath(), args[0])
 		}
 		cmd.InitDefaultHelpFlag()
 		for _, arg := range args {
 			name, _, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
 			if err == nil && strings.HasPrefix(arg, "--") && cmd.Flag(name) == nil {
-				err = usagef("%s has no flag --%s", cmd.CommandPath(), name)
+				err = fmt.Errorf("%s has no flag --%s", cmd.CommandPath(), name)
 			}
 		}
 		if err == nil && complete && cmd.Runnable() {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"svc/cmd/svc/cli"
 	"svc/internal/test/testkit"
 	"svc/pkg/domain/privacy"
 	"svc/pkg/local/folder"
@@ -72,7 +73,7 @@ func everyCommandIsSpoken(t *testing.T) {
 	t.Helper()
 	lived, words := map[string]bool{}, map[string]bool{}
 	for _, one := range spoken {
-		cmd, _, err := newCLI(nil, nil).root().Find(strings.Fields(one.command))
+		cmd, _, err := newCLI(nil, nil).Root().Find(strings.Fields(one.command))
 		testkit.Must(t, err)
 		lived[strings.TrimPrefix(cmd.CommandPath(), "svc ")] = true
 	}
@@ -88,14 +89,15 @@ func everyCommandIsSpoken(t *testing.T) {
 			}
 		})
 		// Of an argument in capitals people write only names as they like.
-		if cmd.Annotations[operationID] == "" && strings.Contains(cmd.Use, "NAME") || strings.Contains(cmd.Use, "=VALUE") {
+		if cmd.Annotations[cli.OperationID] == "" && strings.Contains(cmd.Use, "NAME") ||
+			strings.Contains(cmd.Use, "=VALUE") {
 			words[name] = true
 		}
 		if words[name] && !lived[name] && wordsOfNobody[name] == "" {
 			t.Errorf("svc %s takes texts: put it into spoken, or say in wordsOfNobody of whom they tell", name)
 		}
 	}
-	walk(newCLI(io.Discard, io.Discard).root())
+	walk(newCLI(io.Discard, io.Discard).Root())
 	for name := range wordsOfNobody {
 		if !words[name] || lived[name] {
 			t.Errorf("svc %s is in wordsOfNobody, and takes no text or is in spoken", name)
@@ -111,9 +113,9 @@ const unspoken = " password rating status services lat lng email json at to ride
 // takesText reports whether people write into a flag as they like. A generated command that
 // reads stores nothing.
 func takesText(cmd *cobra.Command, f *pflag.Flag) bool {
-	id, kind := cmd.Annotations[operationID], f.Value.Type()
+	id, kind := cmd.Annotations[cli.OperationID], f.Value.Type()
 	return !f.Hidden && !strings.Contains(unspoken, " "+f.Name+" ") &&
-		(id == "" && strings.HasPrefix(kind, "string") || id != "" && !reads(id) && kind == "text")
+		(id == "" && strings.HasPrefix(kind, "string") || id != "" && cmd.Annotations[cli.ReadsOnly] == "" && kind == "text")
 }
 
 // say returns the flags of a command with a text of its own each, and the texts.
@@ -142,7 +144,7 @@ func TestErasedWordsOfCommands(t *testing.T) {
 	made := strings.NewReplacer("{rider}", "basilisk7@metro.example", "{driver}", "gorgon7@metro.example")
 	texts, ids := []string{"basilisk7", "gorgon7", "8251", "ULU7"}, map[string]string{}
 	for _, one := range spoken {
-		cmd, _, err := newCLI(io.Discard, io.Discard).root().Find(strings.Fields(one.command))
+		cmd, _, err := newCLI(io.Discard, io.Discard).Root().Find(strings.Fields(one.command))
 		testkit.Must(t, err)
 		flags, said := say(cmd, one.args, &n)
 		texts = append(texts, said...)

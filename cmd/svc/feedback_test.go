@@ -11,7 +11,7 @@ func TestFeedback(t *testing.T) {
 	list := func(args ...string) []string {
 		t.Helper()
 		slugs := []string{}
-		for _, post := range read[[]postRow](w, append([]string{"feedback", "list"}, args...)...) {
+		for _, post := range read[[]struct{ Slug string }](w, append([]string{"feedback", "list"}, args...)...) {
 			slugs = append(slugs, post.Slug)
 		}
 		return slugs

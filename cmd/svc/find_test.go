@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"svc/cmd/svc/cli"
 	"svc/internal/test/testkit"
 	"svc/pkg/local/folder"
 )
@@ -24,10 +25,10 @@ func TestFindsServiceFromAnyFolder(t *testing.T) {
 	run := func() (code int, out, errs string) {
 		var said, wrong bytes.Buffer
 		c := newCLI(&said, &wrong)
-		c.registry = registry
-		return c.run(t.Context(), []string{"tenant", "list"}), said.String(), wrong.String()
+		c.Registry = registry
+		return c.Run(t.Context(), []string{"tenant", "list"}), said.String(), wrong.String()
 	}
-	if code, _, errs := run(); code != exitFailure || !strings.Contains(errs, "no service runs") {
+	if code, _, errs := run(); code != cli.ExitFailure || !strings.Contains(errs, "no service runs") {
 		t.Errorf("without a note: %d %s", code, errs)
 	}
 	gone := t.TempDir()
@@ -40,14 +41,14 @@ func TestFindsServiceFromAnyFolder(t *testing.T) {
 		t.Errorf("with a note: %d %s %s", code, out, errs)
 	}
 	folder.Register(registry, data)
-	if code, _, errs := run(); code != exitUsage || !strings.Contains(errs, w.data) ||
+	if code, _, errs := run(); code != cli.ExitUsage || !strings.Contains(errs, w.data) ||
 		!strings.Contains(errs, data) {
 		t.Errorf("with two services: %d %s", code, errs)
 	}
 	testkit.Must(t, other.cmd.Process.Kill())
 	<-other.ended
 	forget()
-	if code, _, errs := run(); code != exitFailure || !strings.Contains(errs, "no service runs") {
+	if code, _, errs := run(); code != cli.ExitFailure || !strings.Contains(errs, "no service runs") {
 		t.Errorf("after the end: %d %s", code, errs)
 	}
 }

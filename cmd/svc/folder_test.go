@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"svc/cmd/svc/cli"
 	"svc/internal/test/testkit"
 	"svc/pkg/local/engine"
 )
@@ -52,7 +53,7 @@ func TestReadOnlyFolder(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), words[0], words[1:]...)
 		cmd.Env = append(os.Environ(), asProgram+"=1", "TABLE_NAME=", "AWS_ENDPOINT_URL_DYNAMODB=")
 		out, err := cmd.CombinedOutput()
-		if cmd.ProcessState.ExitCode() != exitFailure {
+		if cmd.ProcessState.ExitCode() != cli.ExitFailure {
 			t.Errorf("svc %v: %v %s", args, err, out)
 		}
 		if text := string(out); strings.Count(text, "\n") != 1 || !strings.Contains(text, data) ||

@@ -107,7 +107,7 @@ func TestIssuerIsAnAddress(t *testing.T) {
 		"https://Dev.example.test", "https://dev.example.test:", "ftp://dev.example.test",
 		"https://dev.example.test//", "https:// "} {
 		var out, errs bytes.Buffer
-		code := newCLI(&out, &errs).run(t.Context(), []string{"dev", "--data", t.TempDir(), "--issuer", wrong})
+		code := newCLI(&out, &errs).Run(t.Context(), []string{"dev", "--data", t.TempDir(), "--issuer", wrong})
 		if code != 2 || !strings.Contains(errs.String(), "https://dev.example.test") {
 			t.Errorf("%q: %d %s", wrong, code, errs.String())
 		}

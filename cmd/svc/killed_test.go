@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/cmd/svc/cli"
 	"svc/internal/test/testkit"
 	"svc/pkg/access/signing"
 	"svc/pkg/base/timestamp"
@@ -142,7 +143,7 @@ func TestSeedKilled(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 	w.ok("verify") // returns when the stream functions have counted everything
-	var counted []rebuilt
+	var counted []rebuildResult
 	testkit.Must(t, json.Unmarshal([]byte(w.ok("rebuild", "metro", "--json")), &counted))
 	for _, one := range counted {
 		if one.Examined["trip"] != 85 || len(one.Settled) > 0 || len(one.Keys) > 0 { // the demo has 25
@@ -167,7 +168,7 @@ func TestTenantDeleteKilled(t *testing.T) {
 			t.Fatalf("the deletion was not killed after %d changes: %s", changes, out)
 		}
 		w.expect("/api/v1/me", rider, 401, "unauthorized")
-		if _, errs, code := w.run("rider", "list", "metro"); code != exitFailure ||
+		if _, errs, code := w.run("rider", "list", "metro"); code != cli.ExitFailure ||
 			!strings.Contains(errs, "svc tenant delete") {
 			t.Errorf("another command: %d %s", code, errs)
 		}
@@ -225,7 +226,7 @@ func TestKeysRotateKilled(t *testing.T) {
 	})
 	w.base = p.await(t)
 	states := map[string]map[string]int{}
-	for _, row := range read[[]keyRow](w, "keys", "list") {
+	for _, row := range read[[]struct{ Alg, State string }](w, "keys", "list") {
 		if states[row.Alg] == nil {
 			states[row.Alg] = map[string]int{}
 		}

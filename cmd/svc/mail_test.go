@@ -16,10 +16,10 @@ import (
 func TestMailCommands(t *testing.T) {
 	w := share(t)
 	c := newCLI(io.Discard, io.Discard)
-	c.data, c.dataGiven = w.data, true
-	p, err := c.platform(t.Context())
+	c.Data, c.DataGiven = w.data, true
+	p, err := c.Platform(t.Context())
 	testkit.Must(t, err)
-	stops := mail.NewStops(p.db, time.Now)
+	stops := mail.NewStops(p.DB, time.Now)
 	testkit.Must(t, stops.Add(t.Context(), "blocked@x.example", mail.Complaint))
 	testkit.Must(t, stops.Add(t.Context(), "other@x.example", mail.Bounce))
 	defer w.ok("mail", "release", "other@x.example")

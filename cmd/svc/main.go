@@ -2,11 +2,19 @@ package main
 
 import (
 	"context"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
 	_ "time/tzdata" // for systems without the zones
 
+	"svc/cmd/svc/cli"
+	"svc/cmd/svc/company"
+	"svc/cmd/svc/dev"
+	"svc/cmd/svc/health"
+	"svc/cmd/svc/operation"
+	"svc/cmd/svc/people"
+	"svc/cmd/svc/repair"
 	"svc/pkg/local/folder"
 )
 
@@ -21,8 +29,15 @@ func main() {
 		stop()
 	}()
 	c := newCLI(os.Stdout, os.Stderr)
-	c.registry = folder.Registry()
-	code := c.run(ctx, os.Args[1:])
+	c.Registry = folder.Registry()
+	code := c.Run(ctx, os.Args[1:])
 	stop()
 	os.Exit(code)
+}
+
+// newCLI returns the command line with every command. operation is the last package, because it
+// adds commands to the groups of the others.
+func newCLI(out, err io.Writer) *cli.CLI {
+	return cli.New(version(), out, err, dev.Add, health.Add, repair.Add, people.Add, company.Add, addVersion,
+		operation.Add)
 }

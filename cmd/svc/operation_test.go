@@ -15,6 +15,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/spf13/cobra"
 
+	"svc/cmd/svc/cli"
+	"svc/cmd/svc/operation"
 	"svc/internal/test/testkit"
 	"svc/pkg/app"
 	"svc/pkg/data/audit"
@@ -32,11 +34,11 @@ type openAPI struct {
 }
 
 // commandOf returns the command of an operation.
-func commandOf(t *testing.T, op *operation) *cobra.Command {
+func commandOf(t *testing.T, op *operation.Operation) *cobra.Command {
 	t.Helper()
-	cmd, rest, err := newCLI(nil, nil).root().Find([]string{op.group, op.name})
+	cmd, rest, err := newCLI(nil, nil).Root().Find([]string{op.Group, op.Name})
 	if err != nil || len(rest) > 0 {
-		t.Fatalf("svc %s %s: %v %v", op.group, op.name, rest, err)
+		t.Fatalf("svc %s %s: %v %v", op.Group, op.Name, rest, err)
 	}
 	return cmd
 }
@@ -58,25 +60,26 @@ func TestEveryOperationHasACommand(t *testing.T) {
 				continue
 			}
 			n++
-			if hand := byHand[one.ID]; hand != "" {
+			if hand := operation.ByHand[one.ID]; hand != "" {
 				words := strings.Fields(strings.Split(hand, " --")[0])
-				cmd, rest, err := newCLI(nil, nil).root().Find(words)
-				if err != nil || len(rest) > 0 || cmd.Annotations[operationID] != "" || !cmd.Runnable() {
+				cmd, rest, err := newCLI(nil, nil).Root().Find(words)
+				if err != nil || len(rest) > 0 || cmd.Annotations[cli.OperationID] != "" || !cmd.Runnable() {
 					t.Errorf("%s: no command by hand is called svc %s", one.ID, hand)
 				}
 				continue
 			}
-			op, err := operationOf(one.ID)
+			op, err := operation.Of(one.ID)
 			testkit.Must(t, err)
 			cmd := commandOf(t, op)
-			least, most := arguments(cmd.Use)
-			if cmd.Annotations[operationID] != one.ID || least != 1+strings.Count(path, "{") || most < least {
-				t.Errorf("%s: svc %s %s takes %d to %d arguments", one.ID, op.group, cmd.Use, least, most)
+			words := strings.Fields(cmd.Use)[1:]
+			least, most := len(words)-strings.Count(cmd.Use, "["), len(words)
+			if cmd.Annotations[cli.OperationID] != one.ID || least != 1+strings.Count(path, "{") || most < least {
+				t.Errorf("%s: svc %s %s takes %d to %d arguments", one.ID, op.Group, cmd.Use, least, most)
 			}
-			for _, f := range op.fields {
-				flag := cmd.Flags().Lookup(f.flag())
-				if flag == nil || flag.Usage == "" || f.required != strings.HasSuffix(flag.Usage, "Required.") && f.required {
-					t.Errorf("%s: the flag of %s is %+v", one.ID, f.name, flag)
+			for _, f := range op.Fields {
+				flag := cmd.Flags().Lookup(f.Flag())
+				if flag == nil || flag.Usage == "" || f.Required != strings.HasSuffix(flag.Usage, "Required.") && f.Required {
+					t.Errorf("%s: the flag of %s is %+v", one.ID, f.Name, flag)
 				}
 			}
 		}
@@ -84,9 +87,9 @@ func TestEveryOperationHasACommand(t *testing.T) {
 	if n < 60 {
 		t.Errorf("the document has %d operations for operators", n)
 	}
-	for id := range byHand {
+	for id := range operation.ByHand {
 		if id != "svc_stream_events" {
-			_, err := operationOf(id)
+			_, err := operation.Of(id)
 			testkit.Must(t, err)
 		}
 	}
@@ -95,19 +98,19 @@ func TestEveryOperationHasACommand(t *testing.T) {
 // TestColumnsAreMembers: a column that somebody chose for a list is a member of its items.
 func TestColumnsAreMembers(t *testing.T) {
 	t.Parallel()
-	operations, err := operationsOf()
+	operations, err := operation.All()
 	testkit.Must(t, err)
 	for _, op := range operations {
-		if !op.lists {
+		if !op.Lists {
 			continue
 		}
-		if op.columns == "" {
+		if op.Columns == "" {
 			t.Errorf("%s has no columns", op.ID)
 		}
-		for spec := range strings.FieldsSeq(op.columns) {
+		for spec := range strings.FieldsSeq(op.Columns) {
 			_, of, _ := strings.Cut(spec, "=")
 			for _, name := range strings.FieldsFunc(of, func(r rune) bool { return r == '|' || r == '~' }) {
-				if name, _, _ = strings.Cut(name, "."); !slices.Contains(op.members, name) {
+				if name, _, _ = strings.Cut(name, "."); !slices.Contains(op.Members, name) {
 					t.Errorf("%s: no item has %s", op.ID, name)
 				}
 			}
@@ -117,14 +120,14 @@ func TestColumnsAreMembers(t *testing.T) {
 
 // line returns a command line of the operation with every argument and required flag, but
 // that of the field called without.
-func (op *operation) line(without string) []string {
-	args := []string{op.group, op.name, "metro"}
-	for range op.parameters {
+func line(op *operation.Operation, without string) []string {
+	args := []string{op.Group, op.Name, "metro"}
+	for range op.Parameters {
 		args = append(args, "none")
 	}
-	for _, f := range op.fields {
-		if op.needs(f) && f.name != without {
-			args = append(args, "--"+f.flag()+"="+strings.Trim(f.sample(), "'"))
+	for _, f := range op.Fields {
+		if op.Needs(f) && f.Name != without {
+			args = append(args, "--"+f.Flag()+"="+strings.Trim(f.Sample(), "'"))
 		}
 	}
 	return args
@@ -134,31 +137,31 @@ func (op *operation) line(without string) []string {
 // is missing and each wrong word get one clear line, before any service is found.
 func TestGeneratedCommandsRefuse(t *testing.T) {
 	t.Parallel()
-	operations, err := operationsOf()
+	operations, err := operation.All()
 	testkit.Must(t, err)
 	for _, op := range operations {
-		if byHand[op.ID] != "" {
+		if operation.ByHand[op.ID] != "" {
 			continue
 		}
 		refused := func(want string, args ...string) {
 			t.Helper()
 			var out, errs bytes.Buffer
-			code := newCLI(&out, &errs).run(t.Context(), append(args, "--data", "/nowhere"))
-			if code != exitUsage || !strings.Contains(errs.String(), want) || strings.Count(errs.String(), "\n") != 1 {
+			code := newCLI(&out, &errs).Run(t.Context(), append(args, "--data", "/nowhere"))
+			if code != cli.ExitUsage || !strings.Contains(errs.String(), want) || strings.Count(errs.String(), "\n") != 1 {
 				t.Errorf("svc %q: exit code %d, %q lacks %q", args, code, errs.String(), want)
 			}
 		}
-		refused("unknown flag: --wings", append(op.line(""), "--wings")...)
-		refused("expected SLUG", op.group, op.name)
-		for _, f := range op.fields {
-			if op.needs(f) {
-				refused("--"+f.flag()+" is missing", op.line(f.name)...)
+		refused("unknown flag: --wings", append(line(op, ""), "--wings")...)
+		refused("expected SLUG", op.Group, op.Name)
+		for _, f := range op.Fields {
+			if op.Needs(f) {
+				refused("--"+f.Flag()+" is missing", line(op, f.Name)...)
 			}
-			if words := f.words(); words != nil {
-				refused(strings.Join(words, ", "), append(op.line(f.name), "--"+f.flag()+"=NONE")...)
+			if words := f.Words(); words != nil {
+				refused(strings.Join(words, ", "), append(line(op, f.Name), "--"+f.Flag()+"=NONE")...)
 			}
-			if f.schema.Type == huma.TypeBoolean {
-				refused("expected true or false", append(op.line(f.name), "--"+f.flag()+"=maybe")...)
+			if f.Schema.Type == huma.TypeBoolean {
+				refused("expected true or false", append(line(op, f.Name), "--"+f.Flag()+"=maybe")...)
 			}
 		}
 	}
@@ -179,19 +182,19 @@ type writer struct {
 // write runs the command of a write. The audit log must have a new entry, by the platform.
 func (w *writer) write(id string, args ...string) (answer map[string]any) {
 	w.Helper()
-	op, err := operationOf(id)
+	op, err := operation.Of(id)
 	testkit.Must(w, err)
 	log := func() []audit.Entry {
 		return read[[]audit.Entry](w.world, "audit", w.tenant, "--limit", "1000")
 	}
 	before := len(log())
-	answer = read[map[string]any](w.world, append([]string{op.group, op.name, w.tenant}, args...)...)
+	answer = read[map[string]any](w.world, append([]string{op.Group, op.Name, w.tenant}, args...)...)
 	w.done[id] = true
 	after := log()
 	fresh := after[:len(after)-min(before, len(after))]
-	own := slices.ContainsFunc(fresh, func(e audit.Entry) bool { return e.Who == by().Who })
+	own := slices.ContainsFunc(fresh, func(e audit.Entry) bool { return e.Who == cli.By().Who })
 	if !own && !notAudited[id] {
-		w.Errorf("%s leaves no entry of %s in the audit log", id, by().Who)
+		w.Errorf("%s leaves no entry of %s in the audit log", id, cli.By().Who)
 	}
 	return answer
 }
@@ -218,13 +221,13 @@ func TestGeneratedWritesAreAudited(t *testing.T) {
 	w.ok("tenant", "create", "toy", "--sandbox")
 	w.write("svc_advance_sandbox", "--seconds=60")
 	w.tenant = "metro"
-	operations, err := operationsOf()
+	operations, err := operation.All()
 	testkit.Must(t, err)
 	for _, op := range operations {
 		switch {
-		case op.Method == http.MethodGet || byHand[op.ID] != "" || w.done[op.ID]:
-		case len(op.parameters) == 0: // a new one
-			w.write(op.ID, op.line("")[3:]...)
+		case op.Method == http.MethodGet || operation.ByHand[op.ID] != "" || w.done[op.ID]:
+		case len(op.Parameters) == 0: // a new one
+			w.write(op.ID, line(op, "")[3:]...)
 		default:
 			t.Errorf("%s was not tried", op.ID)
 		}
@@ -328,28 +331,29 @@ func TestOtherTenantsAreNotFound(t *testing.T) {
 	}
 	theirs["documents"] = theirs["drivers"]
 	w.ok("tenant", "create", "elsewhere", "--flag", "deliveryEnabled=true", "--flag", "taxiEnabled=true")
-	operations, err := operationsOf()
+	operations, err := operation.All()
 	testkit.Must(t, err)
 	before, tried := w.ok("audit", "metro", "--json", "--limit", "1000"), 0
 	for _, op := range operations {
-		id := theirs[op.group]
-		if id == "" || byHand[op.ID] != "" || len(op.parameters) == 0 {
+		id := theirs[op.Group]
+		if id == "" || operation.ByHand[op.ID] != "" || len(op.Parameters) == 0 {
 			continue
 		}
-		args := op.line("")
+		args := line(op, "")
 		args[2], args[3] = "elsewhere", id
 		if op.Method == http.MethodPatch {
-			for _, f := range op.fields {
-				if f.name == "name" || f.name == "firstName" || f.name == "status" {
-					args = append(args, "--"+f.flag()+"="+strings.Trim(f.sample(), "'"))
+			for _, f := range op.Fields {
+				if f.Name == "name" || f.Name == "firstName" || f.Name == "status" {
+					args = append(args, "--"+f.Flag()+"="+strings.Trim(f.Sample(), "'"))
 				}
 			}
-			if op.group == "documents" {
+			if op.Group == "documents" {
 				args = append(args, "--state=APPROVED")
 			}
 		}
 		tried++
-		if out, errs, code := w.run(args...); code != exitFailure || !strings.Contains(errs, "there is no ") || out != "" {
+		if out, errs, code := w.run(args...); code != cli.ExitFailure || !strings.Contains(errs, "there is no ") ||
+			out != "" {
 			t.Errorf("svc %q: exit code %d, %q, %q", args, code, errs, out)
 		}
 	}
@@ -362,7 +366,7 @@ func TestOtherTenantsAreNotFound(t *testing.T) {
 // rider or driver. Only this command calls Operate, which checks no token.
 func TestNoRowOfARiderIsReachable(t *testing.T) {
 	w := share(t)
-	operations, err := operationsOf()
+	operations, err := operation.All()
 	testkit.Must(t, err)
 	for _, op := range operations {
 		if len(op.Policy.Scopes) != 1 || strings.HasPrefix(op.Path, "/api/v1/me") {
@@ -383,7 +387,7 @@ func TestNoRowOfARiderIsReachable(t *testing.T) {
 		path := strings.NewReplacer("{", "", "}", "").Replace(row.Path)
 		r := httptest.NewRequestWithContext(t.Context(), row.Method, path, strings.NewReader("{}"))
 		answer := httptest.NewRecorder()
-		all.Operate(answer, r, metro.ID(), by().Who)
+		all.Operate(answer, r, metro.ID(), cli.By().Who)
 		if answer.Code != http.StatusForbidden {
 			t.Errorf("%s is answered with %d", row.ID, answer.Code)
 		}
@@ -394,7 +398,7 @@ func TestNoRowOfARiderIsReachable(t *testing.T) {
 			return err
 		}
 		text, err := os.ReadFile(path)
-		if bytes.Contains(text, []byte(".Operate(")) && filepath.Dir(path) != filepath.Join(root, "cmd", "svc") {
+		if bytes.Contains(text, []byte(".Operate(")) && filepath.Dir(path) != filepath.Join(root, "cmd", "svc", "operation") {
 			t.Errorf("%s calls Operate", path)
 		}
 		return err

@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"svc"
+	"svc/cmd/svc/cli"
+	"svc/cmd/svc/dev"
+	"svc/cmd/svc/people"
 	"svc/internal/test/testkit"
 	"svc/pkg/local/demo"
 	"svc/pkg/oauth/flow"
@@ -22,8 +25,8 @@ const asProgram = "SVC_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
 	svc.Template = testkit.Template(240)
-	settleTime, completeTime, slugTime = 10*time.Minute, 10*time.Minute, 10*time.Minute
-	drainTime = 0 // no function runs beside the deletions of the tests
+	dev.SettleTime, cli.CompleteTime, dev.SlugTime = 10*time.Minute, 10*time.Minute, 10*time.Minute
+	people.DrainTime = 0 // no function runs beside the deletions of the tests
 	if os.Getenv(asProgram) != "" {
 		main()
 		return

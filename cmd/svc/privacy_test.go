@@ -29,17 +29,17 @@ func (w *world) request(args ...string) (r privacy.PrivacyRequest) {
 func (w *world) became(id string, want privacy.Status) privacy.PrivacyRequest {
 	w.Helper()
 	c := newCLI(io.Discard, io.Discard)
-	c.data, c.dataGiven = w.data, true
-	p, t, err := c.at(w.Context(), "metro")
+	c.Data, c.DataGiven = w.data, true
+	p, t, err := c.At(w.Context(), "metro")
 	if err != nil {
 		w.Fatal(err)
 	}
-	store, err := p.files(w.Context())
+	store, err := p.Files(w.Context())
 	if err != nil {
 		w.Fatal(err)
 	}
 	for deadline := time.Now().Add(testkit.Patience); ; time.Sleep(50 * time.Millisecond) {
-		r := erasure.Runner{DB: p.db, Files: store, Now: time.Now}
+		r := erasure.Runner{DB: p.DB, Files: store, Now: time.Now}
 		for more, err := true, error(nil); more; {
 			if more, err = r.Slice(w.Context(), t, id); err != nil {
 				w.Fatal(err)

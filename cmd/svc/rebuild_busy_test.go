@@ -10,6 +10,8 @@ import (
 
 	"svc/internal/test/script"
 	"svc/internal/test/testkit"
+	"svc/pkg/background/projection"
+	"svc/pkg/background/reconcile"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/wallet"
@@ -55,7 +57,7 @@ func TestRebuildBesideRides(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	before, began := driven.Load(), time.Now()
-	out := read[[]rebuilt](w, "rebuild", "metro")[0]
+	out := read[[]rebuildResult](w, "rebuild", "metro")[0]
 	meanwhile, took := driven.Load()-before, time.Since(began)
 	stop()
 	traffic.Wait()
@@ -75,4 +77,11 @@ func TestRebuildBesideRides(t *testing.T) {
 		t.Errorf("settled %v, corrected %+v", out.Settled, out.Corrected)
 	}
 	w.ok("verify")
+}
+
+// rebuildResult is what svc rebuild did in a tenant, as --json prints it.
+type rebuildResult struct {
+	projection.Rebuilt
+	Settled   []string
+	Corrected []reconcile.Difference
 }

@@ -32,7 +32,7 @@ func request(t *testing.T, address, id string) {
 // id would match it.
 func TestLogsNeedAnID(t *testing.T) {
 	var out, errs bytes.Buffer
-	if code := newCLI(&out, &errs).run(t.Context(), []string{"logs", "", "--data", t.TempDir()}); code != 2 ||
+	if code := newCLI(&out, &errs).Run(t.Context(), []string{"logs", "", "--data", t.TempDir()}); code != 2 ||
 		!strings.Contains(errs.String(), "request id is empty") {
 		t.Errorf("%d %s %s", code, &out, &errs)
 	}

@@ -101,8 +101,8 @@ func TestErasuresOfARestoredFolder(t *testing.T) {
 	for range 2 {
 		var out, errs bytes.Buffer
 		c := newCLI(&out, &errs)
-		c.stdin = strings.NewReader(journal)
-		if code := c.run(t.Context(), []string{"restore", "erase", "--yes", "--data", backup}); code != 0 {
+		c.Stdin = strings.NewReader(journal)
+		if code := c.Run(t.Context(), []string{"restore", "erase", "--yes", "--data", backup}); code != 0 {
 			t.Fatalf("svc restore erase: %d %s", code, &errs)
 		}
 	}

@@ -43,6 +43,10 @@ func TestRestoreFinish(t *testing.T) {
 		t.Errorf("without --yes: %d %s", code, errs)
 	}
 	w.expect("/api/v1/me", before["rider"].AccessToken, 200, "")
+	type finished struct {
+		Tenant                     string
+		Operators, Riders, Drivers int
+	}
 	var metro finished
 	for _, one := range read[[]finished](w, "restore", "finish", "--yes") {
 		if one.Tenant == "metro" {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"svc/cmd/svc/cli"
 	"svc/internal/test/testkit"
 	"svc/pkg/base/phone"
 	"svc/pkg/data/table"
@@ -70,13 +71,13 @@ func TestNumbersFollowPhones(t *testing.T) {
 	metro := w.handleOf(db, "metro")
 	w.ok("tenant", "set", "metro", "--country", "de")
 	typed := func(s string) *string { return &s }
-	rider, err := customer.Store.Create(t.Context(), metro, by(), customer.Record{Customer: customer.Customer{
+	rider, err := customer.Store.Create(t.Context(), metro, cli.By(), customer.Record{Customer: customer.Customer{
 		FirstName: "Neu", Email: "neu@x.example", Phone: typed("0151 12345678")}}, "")
 	testkit.Must(t, err)
-	drv, err := driver.Create(t.Context(), metro, by(), driver.Record{Driver: driver.Driver{
+	drv, err := driver.Create(t.Context(), metro, cli.By(), driver.Record{Driver: driver.Driver{
 		FirstName: "Neu", Email: "neu@y.example", Phone: typed("(030) 901820 ext. 7")}}, "")
 	testkit.Must(t, err)
-	shop, err := delivery.AddBusiness(t.Context(), metro, by(), delivery.Business{Name: "Neu", Category: "kiosk",
+	shop, err := delivery.AddBusiness(t.Context(), metro, cli.By(), delivery.Business{Name: "Neu", Category: "kiosk",
 		Address: "Here 1", Lat: "1", Lng: "1", Phone: typed("0049 30 901821"), Active: true})
 	testkit.Must(t, err)
 	await := func(key table.Key, want string) {
@@ -93,12 +94,12 @@ func TestNumbersFollowPhones(t *testing.T) {
 	if before.Version != 1 {
 		t.Errorf("the number made version %d of a driver who has not changed", before.Version)
 	}
-	_, err = driver.Store.Change(t.Context(), metro, by(), drv.ID, func(r *driver.Record) error {
+	_, err = driver.Store.Change(t.Context(), metro, cli.By(), drv.ID, func(r *driver.Record) error {
 		r.Phone = typed("0171 2345678")
 		return nil
 	})
 	testkit.Must(t, err)
-	_, err = customer.Store.Change(t.Context(), metro, by(), rider.ID, func(r *customer.Record) error {
+	_, err = customer.Store.Change(t.Context(), metro, cli.By(), rider.ID, func(r *customer.Record) error {
 		r.Phone = typed("0171 2345679")
 		return nil
 	})

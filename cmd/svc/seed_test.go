@@ -19,7 +19,7 @@ func TestSeed(t *testing.T) {
 	run := func(args ...string) string {
 		t.Helper()
 		var out, errs bytes.Buffer
-		if code := newCLI(&out, &errs).run(t.Context(), append(args, "--data", data)); code != 0 {
+		if code := newCLI(&out, &errs).Run(t.Context(), append(args, "--data", data)); code != 0 {
 			t.Fatalf("svc %s ended with %d: %s", strings.Join(args, " "), code, errs.String())
 		}
 		return out.String()
@@ -29,7 +29,7 @@ func TestSeed(t *testing.T) {
 		t.Errorf("output: %s", out)
 	}
 	_, _, ended := devFor(t, data, hasDemo)
-	var counted []rebuilt
+	var counted []rebuildResult
 	if err := json.Unmarshal([]byte(run("rebuild", "metro", "--json")), &counted); err != nil {
 		t.Fatal(err)
 	}
@@ -49,26 +49,5 @@ func TestSeed(t *testing.T) {
 	ended()
 	if out := run("seed", "--tenant", "metro", "--trips", "5"); !strings.HasPrefix(out, "Created 5 trips") {
 		t.Errorf("output: %s", out)
-	}
-}
-
-func TestProgress(t *testing.T) {
-	var out bytes.Buffer
-	p := newProgress(&out)
-	for i := range 3 {
-		p.showProgress("trips", 1000*(i+1), 3000)
-	}
-	p.showProgress("wallets", 12, 0)
-	p.end()
-	if want := "trips: 3,000 of 3,000\nwallets: 12\n"; out.String() != want {
-		t.Errorf("%q", out.String())
-	}
-	out.Reset()
-	p.terminal = true
-	p.showProgress("trips", 1500, 3000)
-	p.showProgress("trips", 3000, 3000)
-	p.end()
-	if !strings.Contains(out.String(), "["+strings.Repeat("█", barWidth)+"] trips: 3,000 of 3,000") {
-		t.Errorf("%q", out.String())
 	}
 }

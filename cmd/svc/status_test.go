@@ -6,12 +6,18 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"svc/cmd/svc/cli"
 )
 
 // TestStatus: svc status names the service that commands reach. Other tests add tenants to it.
 func TestStatus(t *testing.T) {
 	w := share(t)
-	s := read[state](w, "status")
+	s := read[struct {
+		Address, Table, Tenants string
+		Keys                    []struct{ KID string }
+		Lag, DeadLetters        map[string]string
+	}](w, "status")
 	tenants, err := strconv.Atoi(s.Tenants)
 	if err != nil || tenants < 3 || s.Address != w.base || s.Table == "" || len(s.Keys) == 0 ||
 		s.DeadLetters["settlement"] != "0" {
@@ -34,13 +40,13 @@ func TestDoctor(t *testing.T) {
 	data := t.TempDir()
 	t.Setenv("PATH", data)
 	t.Setenv("CHROME", "")
-	code := newCLI(&out, &errs).run(t.Context(), []string{"doctor", "--data", data})
+	code := newCLI(&out, &errs).Run(t.Context(), []string{"doctor", "--data", data})
 	for _, want := range []string{"go  ", "no   run", "make test fetches one", "pip install aws-sam-cli"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in %s", want, out.String())
 		}
 	}
-	if code != exitFailure || !strings.Contains(errs.String(), "cannot run") {
+	if code != cli.ExitFailure || !strings.Contains(errs.String(), "cannot run") {
 		t.Errorf("exit code %d: %s", code, errs.String())
 	}
 }

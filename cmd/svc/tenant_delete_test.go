@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
+	"svc/cmd/svc/cli"
 	"svc/internal/test/testkit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/tenant"
@@ -67,8 +68,8 @@ func itemText(it map[string]types.AttributeValue) string {
 func (w *world) remove(ctx context.Context, slug, input string, flags ...string) (out, errs string, code int) {
 	var o, e bytes.Buffer
 	c := newCLI(&o, &e)
-	c.stdin, c.drain = strings.NewReader(input), 0
-	code = c.run(ctx, append([]string{"tenant", "delete", slug, "--data", w.data}, flags...))
+	c.Stdin = strings.NewReader(input)
+	code = c.Run(ctx, append([]string{"tenant", "delete", slug, "--data", w.data}, flags...))
 	return o.String(), e.String(), code
 }
 
@@ -154,11 +155,11 @@ func TestTenantDeleteRefuses(t *testing.T) {
 		code        int
 		want        string
 	}{
-		"no --yes":     {"metro", "metro\n", nil, exitUsage, "--yes"},
-		"nothing":      {"metro", "", []string{"--yes"}, exitUsage, "was not typed"},
-		"another slug": {"metro", "harbor\n", []string{"--yes"}, exitUsage, "was not typed"},
-		"a yes":        {"metro", "yes\n", []string{"--yes"}, exitUsage, "was not typed"},
-		"unknown":      {"metrp", "metrp\n", []string{"--yes"}, exitFailure, "metro"},
+		"no --yes":     {"metro", "metro\n", nil, cli.ExitUsage, "--yes"},
+		"nothing":      {"metro", "", []string{"--yes"}, cli.ExitUsage, "was not typed"},
+		"another slug": {"metro", "harbor\n", []string{"--yes"}, cli.ExitUsage, "was not typed"},
+		"a yes":        {"metro", "yes\n", []string{"--yes"}, cli.ExitUsage, "was not typed"},
+		"unknown":      {"metrp", "metrp\n", []string{"--yes"}, cli.ExitFailure, "metro"},
 	} {
 		if _, errs, code := w.remove(t.Context(), tc.slug, tc.input, tc.flags...); code != tc.code ||
 			!strings.Contains(errs, tc.want) {
@@ -180,7 +181,7 @@ func TestTenantDeleteContinues(t *testing.T) {
 	metro := read[tenant.Tenant](w, "tenant", "show", "metro")
 	rider := w.token("rider", "rider1@metro.example")
 	db := w.opened()
-	if _, err := (tenant.Store{DB: db}).BeginDelete(t.Context(), metro.ID, by()); err != nil {
+	if _, err := (tenant.Store{DB: db}).BeginDelete(t.Context(), metro.ID, cli.By()); err != nil {
 		t.Fatal(err)
 	}
 	f := db.Tenant(metro.ID).Footprint()
@@ -197,7 +198,7 @@ func TestTenantDeleteContinues(t *testing.T) {
 	w.expect("/api/v1/me", rider, 401, "unauthorized")
 	for _, args := range [][]string{{"tenant", "set", "metro", "--disable=false"}, {"rider", "list", "metro"},
 		{"tenant", "show", "metro"}} {
-		if _, errs, code := w.run(args...); code != exitFailure || !strings.Contains(errs, "svc tenant delete") {
+		if _, errs, code := w.run(args...); code != cli.ExitFailure || !strings.Contains(errs, "svc tenant delete") {
 			t.Errorf("%v: %d %s", args, code, errs)
 		}
 	}

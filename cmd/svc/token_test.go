@@ -1,9 +1,9 @@
 package main
 
 import (
-	"svc/internal/test/testkit"
 	"testing"
 
+	"svc/internal/test/testkit"
 	"svc/pkg/oauth"
 )
 

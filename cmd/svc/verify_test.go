@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/shopspring/decimal"
+
 	"svc/internal/test/testkit"
 	"svc/pkg/data/counter"
 	"svc/pkg/domain/tenant"
-
-	"github.com/shopspring/decimal"
 )
 
 // svc verify reports a damaged total with exit code 1, and svc rebuild corrects

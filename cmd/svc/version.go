@@ -8,15 +8,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"svc/cmd/svc/cli"
 	"svc/pkg/edge/api"
 )
 
-func versionCommand(c *cli) *cobra.Command {
-	return &cobra.Command{Use: "version", Short: "Show the version, the commit and the Go release",
+func addVersion(c *cli.CLI, root *cobra.Command) {
+	root.AddCommand(&cobra.Command{Use: "version", Short: "Show the version, the commit and the Go release",
 		Example: "  svc version\n  svc version --json",
-		RunE: act(func(context.Context, []string) error {
-			return c.done(map[string]string{"version": version()}, "svc %s", version())
-		})}
+		RunE: cli.Act(func(context.Context, []string) error {
+			return c.Done(map[string]string{"version": version()}, "svc %s", version())
+		})})
 }
 
 // stamp is the commit that make build has built from, with -changed behind it if the

@@ -15,9 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+	"golang.org/x/sync/errgroup"
 
 	"svc/internal/test/testkit"
 	"svc/pkg/domain/event"
@@ -218,7 +217,7 @@ func TestListenOutlivesTheService(t *testing.T) {
 		if first = ride(); time.Now().After(deadline) { // svc listen may not have found its place before
 			t.Fatal("svc listen sends nothing")
 		}
-		time.Sleep(2 * pollEvery)
+		time.Sleep(2 * time.Second)
 	}
 	stop()
 	restart()

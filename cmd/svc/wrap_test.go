@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+
+	"svc/cmd/svc/cli"
 )
 
 // TestHelpWidth: the help of every command fits a terminal of 80 columns.
@@ -16,11 +18,11 @@ func TestHelpWidth(t *testing.T) {
 	walk = func(cmd *cobra.Command) {
 		var out bytes.Buffer
 		args := append(strings.Fields(cmd.CommandPath())[1:], "--help")
-		if code := newCLI(&out, &out).run(t.Context(), args); code != 0 || out.Len() < 40 {
+		if code := newCLI(&out, &out).Run(t.Context(), args); code != 0 || out.Len() < 40 {
 			t.Errorf("%v: exit code %d: %s", args, code, out.String())
 		}
 		for line := range strings.Lines(out.String()) {
-			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > helpWidth {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > cli.HelpWidth {
 				t.Errorf("%s: %d columns: %s", cmd.CommandPath(), n, line)
 			}
 		}
@@ -29,26 +31,11 @@ func TestHelpWidth(t *testing.T) {
 			walk(sub)
 		}
 	}
-	root := newCLI(nil, nil).root()
+	root := newCLI(nil, nil).Root()
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpCmd()
 	walk(root)
 	if seen < 60 {
 		t.Errorf("%d commands are too few to judge by", seen)
-	}
-}
-
-func TestFilled(t *testing.T) {
-	word := strings.Repeat("ä", 39)
-	for text, want := range map[string]string{
-		"one\ntwo":                            "one two",
-		word + " " + word + " x":              word + " " + word + "\nx",
-		word + " " + word + "x y":             word + " " + word + "x\ny",
-		"one\n\n  two\n  three":               "one\n\n  two\n  three",
-		"one\n  two\n\n" + word + "\n" + word: "one\n  two\n\n" + word + " " + word,
-	} {
-		if got := filled(text); got != want {
-			t.Errorf("%q became %q, want %q", text, got, want)
-		}
 	}
 }

@@ -144,7 +144,7 @@ func TestImports(t *testing.T) {
 		why      string
 	}{
 		{"github.com/nyaruka/phonenumbers", []string{"svc/pkg/base/phone/plans"}, "it is five megabytes"},
-		{"svc/pkg/base/phone/plans", []string{"svc/cmd/svc", "svc/functions/projection", "svc/functions/jobs",
+		{"svc/pkg/base/phone/plans", []string{"svc/cmd/svc/", "svc/functions/projection", "svc/functions/jobs",
 			"svc/functions/trips", "svc/functions/fleet", "svc/functions/mcp", "svc/internal/test/apitest",
 			"svc/internal/test/apptest"}, "only a function that reads phones may link the numbering plans"},
 		{"github.com/lestrrat-go/jwx/", []string{"svc/pkg/access/signing"},
@@ -153,10 +153,10 @@ func TestImports(t *testing.T) {
 			"a panic in another goroutine ends the process"},
 		{"github.com/guregu/dynamo/", []string{"svc/pkg/data/table"}, "the guard and the handles must see every request"},
 		{"github.com/aws/aws-sdk-go-v2", []string{
-			"svc/pkg/data/table", "svc/pkg/data/stream", "svc/pkg/app", "svc/pkg/local/", "svc/cmd/svc",
+			"svc/pkg/data/table", "svc/pkg/data/stream", "svc/pkg/app", "svc/pkg/local/", "svc/cmd/svc/",
 			"svc/localstack",
 		}, "only the table and the wiring speak to AWS"},
-		{"svc/pkg/local/", []string{"svc/cmd/svc", "svc/pkg/local/", "svc/internal/test/", "svc/pkg/app/localapp",
+		{"svc/pkg/local/", []string{"svc/cmd/svc", "svc/cmd/svc/", "svc/pkg/local/", "svc/internal/test/", "svc/pkg/app/localapp",
 			"svc/bench", "svc/localstack"}, "a deployed function holds nothing of a developer's machine"},
 		{"svc/internal/test/", []string{"svc/internal/test/", "svc/bench", "svc/localstack"},
 			"only tests use what is for tests"},
@@ -166,6 +166,20 @@ func TestImports(t *testing.T) {
 				if strings.HasPrefix(imported, rule.imported) && !allowed(p.path, rule.by) {
 					t.Errorf("%s imports %s: %s", p.path, imported, rule.why)
 				}
+			}
+		}
+	}
+}
+
+// TestCommandImports checks that the packages of commands do not import each other: only what all
+// commands share, which imports none of them, and the commands made from operations.
+func TestCommandImports(t *testing.T) {
+	const shared, operation = "svc/cmd/svc/cli", "svc/cmd/svc/operation"
+	for _, p := range packages(t, `{{.ImportPath}}: {{join .Imports " "}}`) {
+		for _, imported := range p.imports {
+			if strings.HasPrefix(imported, "svc/cmd/svc/") && p.path != "svc/cmd/svc" &&
+				(imported != shared && imported != operation || p.path == shared) {
+				t.Errorf("%s imports %s", p.path, imported)
 			}
 		}
 	}
