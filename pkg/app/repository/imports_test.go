@@ -157,7 +157,8 @@ func TestImports(t *testing.T) {
 			"svc/localstack",
 		}, "only the table and the wiring speak to AWS"},
 		{"svc/pkg/local/", []string{"svc/cmd/svc", "svc/cmd/svc/", "svc/pkg/local/", "svc/internal/test/",
-			"svc/pkg/app/localapp", "svc/bench", "svc/localstack"}, "a deployed function holds nothing of a developer's machine"},
+			"svc/pkg/app/localapp", "svc/bench", "svc/localstack"},
+			"a deployed function holds nothing of a developer's machine"},
 		{"svc/internal/test/", []string{"svc/internal/test/", "svc/bench", "svc/localstack"},
 			"only tests use what is for tests"},
 	} {
