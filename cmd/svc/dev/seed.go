@@ -105,7 +105,7 @@ func seedRunning(ctx context.Context, c *cli.CLI, p cli.Platform, o seedOptions)
 		if !resumed {
 			return nil // the stream functions process every new item
 		}
-		return count(ctx, c, p.DB, []tenant.Tenant{n}, bar)
+		return count(ctx, p.DB, []tenant.Tenant{n}, bar)
 	}
 	return fill(ctx, c, p.DB, n, run, bar)
 }
@@ -140,7 +140,7 @@ func seedFolder(ctx context.Context, c *cli.CLI, o seedOptions) (err error) {
 		}
 	}
 	run := o.options(bar.Show)
-	run.Finish = func(ctx context.Context, _ bool) error { return count(ctx, c, db, all, bar) }
+	run.Finish = func(ctx context.Context, _ bool) error { return count(ctx, db, all, bar) }
 	if err := fill(ctx, c, db, n, run, bar); err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func settle(ctx context.Context, db *table.DB, tenants []tenant.Tenant, bar *cli
 
 // count updates the tenants' counters, totals and search rows from the items, and
 // the counters and rank rows of the roadmap.
-func count(ctx context.Context, c *cli.CLI, db *table.DB, tenants []tenant.Tenant, bar *cli.Progress) error {
+func count(ctx context.Context, db *table.DB, tenants []tenant.Tenant, bar *cli.Progress) error {
 	step := projection.Step{Now: time.Now, RankRows: feedback.RankRows}
 	for _, n := range tenants {
 		_, err := step.Rebuild(ctx, db.Tenant(n.ID), func(kind string, examined int) {

@@ -156,8 +156,9 @@ func TestImports(t *testing.T) {
 			"svc/pkg/data/table", "svc/pkg/data/stream", "svc/pkg/app", "svc/pkg/local/", "svc/cmd/svc/",
 			"svc/localstack",
 		}, "only the table and the wiring speak to AWS"},
-		{"svc/pkg/local/", []string{"svc/cmd/svc", "svc/cmd/svc/", "svc/pkg/local/", "svc/internal/test/", "svc/pkg/app/localapp",
-			"svc/bench", "svc/localstack"}, "a deployed function holds nothing of a developer's machine"},
+		{"svc/pkg/local/", []string{"svc/cmd/svc", "svc/cmd/svc/", "svc/pkg/local/", "svc/internal/test/",
+			"svc/pkg/app/localapp", "svc/bench", "svc/localstack"},
+			"a deployed function holds nothing of a developer's machine"},
 		{"svc/internal/test/", []string{"svc/internal/test/", "svc/bench", "svc/localstack"},
 			"only tests use what is for tests"},
 	} {
