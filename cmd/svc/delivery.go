@@ -2,12 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"svc/pkg/base/money"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/delivery"
 )
@@ -47,7 +47,7 @@ func (c *cli) orderAdd() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		o := delivery.Order{BusinessID: args[1], CustomerID: rider.ID, Currency: n.Currency, DeliveryFee: json.Number(*fee),
+		o := delivery.Order{BusinessID: args[1], CustomerID: rider.ID, Currency: n.Currency, DeliveryFee: money.Amount(*fee),
 			DeliveryAddress: *to}
 		for _, text := range *lines {
 			line, err := lineOf(text)
@@ -76,7 +76,7 @@ func lineOf(text string) (delivery.Line, error) {
 	}
 	last := len(words) - 1
 	return delivery.Line{Quantity: quantity, Name: strings.Join(words[1:last], " "),
-		UnitPrice: json.Number(words[last])}, nil
+		UnitPrice: money.Amount(words[last])}, nil
 }
 
 // orderByCode returns the id of the order with a code.

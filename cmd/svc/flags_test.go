@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,13 +12,13 @@ import (
 func TestFieldFlags(t *testing.T) {
 	type record struct {
 		Text     string
-		Number   json.Number
+		Number   money.Amount
 		Count    int
 		On       bool
 		Optional *string
-		Maybe    *json.Number
+		Maybe    *money.Amount
 	}
-	old, n := "old", json.Number("1")
+	old, n := "old", money.Amount("1")
 	for name, c := range map[string]struct {
 		args []string
 		want record

@@ -2,7 +2,6 @@ package projection_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -14,6 +13,7 @@ import (
 	"svc/internal/test/streamtest"
 	"svc/internal/test/testkit"
 	"svc/pkg/background/projection"
+	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
@@ -286,7 +286,7 @@ func TestShiftedWallet(t *testing.T) {
 	shift := func(n int, amount string, least int64) error {
 		tx := w.tenant.Write()
 		testkit.Must(t, wallet.Shift(tx, w.tenant, wallet.Movement{Side: wallet.Driver, Actor: who,
-			Entries: []wallet.Entry{{Posting: wallet.Posting{ID: fmt.Sprint("p", n), Amount: json.Number(amount),
+			Entries: []wallet.Entry{{Posting: wallet.Posting{ID: fmt.Sprint("p", n), Amount: money.Amount(amount),
 				CreatedAt: "2026-03-01T12:00:00.000Z"}}}}, decimal.NewFromInt(least), errPosted, errUnfit))
 		return tx.Commit(t.Context())
 	}

@@ -2,7 +2,6 @@ package settlement_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/background/settlement"
+	"svc/pkg/base/money"
 	"svc/pkg/data/stream"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/driver"
@@ -72,7 +72,7 @@ func delaysNobody(t *testing.T, damage func(*fixture, trip.Trip) func(), outage 
 	}
 	bad := p.ride(50)
 	p.trips, bad.DriverID, bad.CustomerID = p.trips[:50], ptr(p.drivers[3]), p.riders[3]
-	bad.FinalFare, bad.CommissionRate = ptr(json.Number("10")), ptr(json.Number("0.2"))
+	bad.FinalFare, bad.CommissionRate = ptr(money.Amount("10")), ptr(money.Amount("0.2"))
 	mend := damage(p, bad)
 	for i := range 50 {
 		p.load(p.ride(51+i).Item(p.tenant, 1))

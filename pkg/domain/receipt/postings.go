@@ -24,7 +24,7 @@ import (
 func PostingOf(tr trip.Trip, side wallet.Side, amount decimal.Decimal, at string) wallet.Entry {
 	_, id, _ := strings.Cut(tr.ID, "_")
 	return wallet.Entry{TripID: &tr.ID, Posting: wallet.Posting{ID: ids.Posting + "_" + id, Type: wallet.TripPayment,
-		Amount: money.Number(amount), Description: describe(tr, side == wallet.Customer), CreatedAt: at}}
+		Amount: money.Of(amount), Description: describe(tr, side == wallet.Customer), CreatedAt: at}}
 }
 
 // Posted is a posting of a trip and its wallet.
@@ -125,7 +125,7 @@ const (
 // corrected returns a posting of the correction.
 func (r Receipt) corrected(s wallet.Side, what string, amount decimal.Decimal, at time.Time) wallet.Entry {
 	return wallet.Entry{TripID: &r.TripID, By: &r.Correction.By, Posting: wallet.Posting{Type: wallet.TripPayment,
-		ID: r.correctionID(s, what, at), Amount: money.Number(amount), CreatedAt: r.IssuedAt,
+		ID: r.correctionID(s, what, at), Amount: money.Of(amount), CreatedAt: r.IssuedAt,
 		Description: "Trip " + r.TripCode + ": fare corrected, " + what}}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"svc/pkg/base/fault"
+	"svc/pkg/base/money"
 )
 
 // Version is the version of the API description and of the MCP server.
@@ -20,6 +21,7 @@ const Version = "1.1.0"
 func newHuma(a huma.Adapter, baseURL string) huma.API {
 	registry := huma.NewMapRegistry("#/components/schemas/", schemaName)
 	registry.RegisterTypeAlias(reflect.TypeFor[json.Number](), reflect.TypeFor[float64]())
+	registry.RegisterTypeAlias(reflect.TypeFor[money.Amount](), reflect.TypeFor[float64]())
 	return huma.NewAPI(huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",
