@@ -5,6 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
+
+	"svc/pkg/base/money"
 )
 
 // TestFieldFlags: a flag sets a field of any kind. "" sets a nullable field to null, and

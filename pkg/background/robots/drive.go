@@ -329,8 +329,8 @@ func (r *run) save(ctx context.Context, p point, heading int) error {
 		return err
 	}
 	pace := json.Number(fmt.Sprint(speed))
-	l := driver.Location{Lat: degrees(p.lat), Lng: degrees(p.lng), Heading: number[json.Number](float64(heading)), Speed: &pace,
-		RecordedAt: timestamp.Format(r.now.Add(time.Duration(r.saved) * time.Millisecond))}
+	l := driver.Location{Lat: degrees(p.lat), Lng: degrees(p.lng), Heading: number[json.Number](float64(heading)),
+		Speed: &pace, RecordedAt: timestamp.Format(r.now.Add(time.Duration(r.saved) * time.Millisecond))}
 	r.saved++
 	_, err = location.Reporter{Tenant: r.tenant, Driver: r.ID, Now: r.now,
 		State:  func(context.Context) (table.Item, error) { return items[2], nil },

@@ -1,7 +1,9 @@
 package settlement_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -14,6 +16,7 @@ import (
 	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/background/settlement"
+	"svc/pkg/base/codec"
 	"svc/pkg/base/money"
 	"svc/pkg/data/stream"
 	"svc/pkg/data/table"
@@ -25,6 +28,14 @@ import (
 var badTrips = map[string]func(p *fixture, tr trip.Trip) (mend func()){
 	"a trip without its document": func(p *fixture, tr trip.Trip) func() {
 		p.load(table.Item{Key: trip.Key(p.tenant, tr.ID), Type: "trip", Attrs: map[string]any{"status": "COMPLETED"}})
+		return func() { p.load(tr.Item(p.tenant, 1)) }
+	},
+	"a fare that is no amount": func(p *fixture, tr trip.Trip) func() {
+		it := tr.Item(p.tenant, 1)
+		doc, err := codec.Marshal(it.Doc)
+		testkit.Must(p.t, err)
+		it.Doc = json.RawMessage(bytes.Replace(doc, []byte(`"ff":10`), []byte(`"ff":1e9999`), 1))
+		p.load(it)
 		return func() { p.load(tr.Item(p.tenant, 1)) }
 	},
 	"a payment type that no build knew": func(p *fixture, tr trip.Trip) func() {

@@ -45,10 +45,12 @@ func TestMarshal(t *testing.T) {
 	rate := money.Amount("20.10")
 	for _, v := range []any{nil, "", text, 7, true, 1.5, number, json.Number(""), []string(nil), []string{}, ride{},
 		&ride{Fare: "0.10"}, (*ride)(nil), []*ride{{}, nil}, map[string]json.Number{"b": "1.0", "a": "2"},
-		ride{base: base{"a", &text}, Fare: "12.50", Tip: &number, Price: "0.10", Rate: &rate, Done: true, Count: -1, Tags: []string{text}, Text: text,
+		ride{base: base{"a", &text}, Fare: "12.50", Tip: &number, Price: "0.10", Rate: &rate,
+			Done: true, Count: -1, Tags: []string{text}, Text: text,
 			Map: map[string]any{"z": nil, "a": []any{number, text}}, Raw: json.RawMessage(`{"a" : 1.50}`),
 			At: time.Unix(1, 5).UTC(), Took: time.Second, Bytes: []byte("bytes")}, json.Number("x"), json.Number("1 2"),
-		json.Number("01"), money.Amount("x"), money.Amount("1 2"), money.Amount("01"), money.Amount(""), json.RawMessage("{")} {
+		json.Number("01"), money.Amount("x"), money.Amount("1 2"), money.Amount("01"),
+		money.Amount(""), json.RawMessage("{")} {
 		var want bytes.Buffer
 		enc := json.NewEncoder(&want)
 		enc.SetEscapeHTML(false)

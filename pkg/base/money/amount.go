@@ -14,8 +14,8 @@ import (
 // JSON text, so an answer has the text that is stored, such as 20.10. "" is 0.
 //
 // JSON gives an Amount only a number that is in range: a document with any other number
-// cannot be decoded. A conversion checks nothing, so convert no text but a constant: Parse
-// reads texts, and Of writes numbers.
+// cannot be decoded. A conversion checks nothing: what it makes of a text must first pass
+// Accept or Parse.
 type Amount string
 
 // Of writes a number as an amount: no exponent, no zeros at the end of a fraction, no
@@ -30,7 +30,8 @@ func Of(d decimal.Decimal) Amount {
 // Ptr is Of for a field that may be null.
 func Ptr(d decimal.Decimal) *Amount { return new(Of(d)) }
 
-// Decimal returns the number, to compute with.
+// Decimal returns the number, to compute with. It panics if a conversion made the amount of
+// a text that is no number.
 func (a Amount) Decimal() decimal.Decimal {
 	if a == "" {
 		return decimal.Zero

@@ -19,7 +19,8 @@ func TestOfWritesOneForm(t *testing.T) {
 }
 
 func TestParseIsBounded(t *testing.T) {
-	for _, in := range []string{"", "x", "1e1101", "1e-1999", "1e", "1.2.3", "NaN", "Inf", "0x1f", string(make([]byte, 1101))} {
+	for _, in := range []string{"", "x", "1e1101", "1e-1999", "1e", "1.2.3", "NaN", "Inf", "0x1f",
+		string(make([]byte, 1101))} {
 		if d, err := money.Parse(in); err == nil {
 			t.Errorf("%q was read as %s", in, d)
 		}

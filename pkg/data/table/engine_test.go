@@ -44,7 +44,8 @@ func TestItemComesBackAsWritten(t *testing.T) {
 	}
 	have := []any{got.Type, got.Version, got.R, got.G[0], got.Text("color"), got.Int("n"), got.Flag("on"),
 		got.Number("price"), got.Strings("tags"), got.Has("none"), d.Name, got.Expires.Unix()}
-	want := []any{"thing", int64(1), "1", "T#ten_1#THINGS", "red", int64(3), true, money.Amount("12.5"), []string{"a", "b"},
+	want := []any{"thing", int64(1), "1", "T#ten_1#THINGS", "red", int64(3), true, money.Amount("12.5"),
+		[]string{"a", "b"},
 		false, "thing 1", int64(2_000_000_000)}
 	if diff := cmp.Diff(want, have); diff != "" {
 		t.Fatal(diff)

@@ -21,7 +21,7 @@ import (
 
 // amounts returns the paths of a type's members that are amounts of money, by their
 // documentation, and those of its other numbers.
-func amounts(of reflect.Type, path string) (money, others []string) {
+func amounts(of reflect.Type, path string) (inCurrency, others []string) {
 	for i := range of.NumField() {
 		f := of.Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -33,17 +33,17 @@ func amounts(of reflect.Type, path string) (money, others []string) {
 		switch {
 		case f.Anonymous:
 			m, o := amounts(kind, path)
-			money, others = append(money, m...), append(others, o...)
+			inCurrency, others = append(inCurrency, m...), append(others, o...)
 		case kind == reflect.TypeFor[money.Amount]() && strings.Contains(f.Tag.Get("doc"), "currency units"):
-			money = append(money, member)
+			inCurrency = append(inCurrency, member)
 		case kind == reflect.TypeFor[money.Amount]():
 			others = append(others, member)
 		case kind.Kind() == reflect.Struct:
 			m, o := amounts(kind, member)
-			money, others = append(money, m...), append(others, o...)
+			inCurrency, others = append(inCurrency, m...), append(others, o...)
 		}
 	}
-	return money, others
+	return inCurrency, others
 }
 
 // patchOf returns the patch of one member.

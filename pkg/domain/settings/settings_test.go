@@ -18,7 +18,6 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
-	"svc/pkg/base/money"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/branding"
@@ -285,7 +284,7 @@ func TestLargestServices(t *testing.T) {
 func TestLargestZones(t *testing.T) {
 	testkit.LongHere(t)
 	s, tn, token := stand(t)
-	area := settings.Area{{slices.Repeat([][]money.Amount{{"-100.123456789", "-10.123456789"}}, 2000)}}
+	area := settings.Area{{slices.Repeat([][]json.Number{{"-100.123456789", "-10.123456789"}}, 2000)}}
 	var items []table.Item
 	for i := range 150 {
 		items = append(items, settings.ZoneKind.Item(tn, "", settings.Zone{ID: ids.New(ids.Zone, apitest.Start),
@@ -321,7 +320,7 @@ func TestLargestZones(t *testing.T) {
 // megabyte that DynamoDB returns per query.
 func TestManyLargeZones(t *testing.T) {
 	s, tn, token := stand(t)
-	area := settings.Area{{slices.Repeat([][]money.Amount{{"-0.123456789", "0.123456789"}}, 1994)}}
+	area := settings.Area{{slices.Repeat([][]json.Number{{"-0.123456789", "0.123456789"}}, 1994)}}
 	for range 40 {
 		if err := tn.Load(t.Context(),
 			settings.ZoneKind.Item(tn, "", settings.Zone{ID: ids.New(ids.Zone, by.At), Name: "Z", Area: area})); err != nil {

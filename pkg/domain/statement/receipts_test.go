@@ -69,7 +69,7 @@ func TestFaresAreThoseOfReceipts(t *testing.T) {
 
 // fare returns a fare whose commission is often rounded to the same amount.
 func (w *world) fare(rnd *rand.Rand) string {
-	return money.Of(decimal.New(rnd.Int64N([]int64{4, 30, 20_000}[rnd.IntN(3)]), -money.Decimals(w.currency))).String()
+	return string(money.Of(decimal.New(rnd.Int64N([]int64{4, 30, 20_000}[rnd.IntN(3)]), -money.Decimals(w.currency))))
 }
 
 // fee stores a ride that was cancelled for a fee at the time, and settles it.

@@ -19,7 +19,7 @@ func full() trip.Trip {
 	t.ServiceTypeID, t.CommissionRate = ptr("svt_01JT7M4C6Q8V2N5X9B3D1F7H0K"), ptr(money.Amount("0.175"))
 	t.Prices = "3|1.2|0.3|5|0.45|5|0.05"
 	t.DestAddress, t.DestLat, t.DestLng = ptr("1 Station Square"), ptr(json.Number("40.7306")),
-		ptr(money.Amount("-73.9866"))
+		ptr(json.Number("-73.9866"))
 	t.EstimatedFare, t.FinalFare = ptr(money.Amount("18")), ptr(money.Amount("18.5"))
 	t.AcceptedAt, t.ArrivedAt = ptr("2026-03-01T12:01:00.000Z"), ptr("2026-03-01T12:05:00.000Z")
 	t.StartedAt, t.CompletedAt = ptr("2026-03-01T12:06:00.000Z"), ptr("2026-03-01T12:26:00.000Z")
