@@ -310,7 +310,7 @@ func tenantID(t *testing.T, token string) string {
 // cents returns an amount in hundredths.
 func cents(t *testing.T, n money.Amount) int64 {
 	t.Helper()
-	units, part, _ := strings.Cut(n.String(), ".")
+	units, part, _ := strings.Cut(string(n), ".")
 	out, err := strconv.ParseInt(units+(part + "00")[:2], 10, 64)
 	testkit.Must(t, err)
 	return out

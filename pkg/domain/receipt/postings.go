@@ -94,7 +94,7 @@ func (r Receipt) Postings(tr trip.Trip) ([]Posted, error) {
 	var out []Posted
 	before, after := was.sides(tr), now.sides(tr)
 	for i, s := range after {
-		old, next := amountOf(before[i].amount), amountOf(s.amount)
+		old, next := codec.OrZero(before[i].amount), codec.OrZero(s.amount)
 		post := func(amount decimal.Decimal, what string) {
 			out = append(out, Posted{s.side, s.actor, tr.TripCode, r.corrected(s.side, what, amount, at)})
 		}
@@ -133,13 +133,6 @@ func (r Receipt) corrected(s wallet.Side, what string, amount decimal.Decimal, a
 // is.
 func (r Receipt) correctionID(s wallet.Side, what string, at time.Time) string {
 	return ids.Derived(ids.Posting, at, fmt.Sprintf("%s#%d#%s#%s", r.TripID, r.Version, s, what))
-}
-
-func amountOf(d *decimal.Decimal) decimal.Decimal {
-	if d == nil {
-		return decimal.Zero
-	}
-	return *d
 }
 
 // Stored returns the stored item of each posting; the zero Item if there is

@@ -112,7 +112,7 @@ func (r Row) describe() huma.Operation {
 			Description: "To repeat a request safely, send it with the same key within 24 hours. If the first request " +
 				"succeeded, or got a 404 or 409, the repeat changes nothing and gets the same response. " +
 				"A value with a comma must be in double quotes.",
-			Schema: &huma.Schema{Type: huma.TypeString, MinLength: ptr(1), MaxLength: ptr(255), Pattern: idempotencyPattern}})
+			Schema: &huma.Schema{Type: huma.TypeString, MinLength: new(1), MaxLength: new(255), Pattern: idempotencyPattern}})
 	}
 	if r.matches() {
 		op.Parameters = append(op.Parameters, &huma.Param{Name: ifMatch, In: "header",
@@ -126,8 +126,6 @@ func (r Row) describe() huma.Operation {
 	r.describeForms(&op)
 	return op
 }
-
-func ptr[T any](v T) *T { return &v }
 
 // statuses returns the status codes of the row's error responses.
 func (r Row) statuses() []int {
