@@ -183,7 +183,7 @@ func (a told) text(name string) string { return fmt.Sprint(a[name]) }
 
 func (a told) cents(name string) int64 { return cents(a.text(name)) }
 
-func cents(amount string) int64 { return money.Must(json.Number(amount)).Shift(2).IntPart() }
+func cents(amount string) int64 { return money.Amount(amount).Decimal().Shift(2).IntPart() }
 
 func (a told) items() (out []told) {
 	list, _ := a["items"].([]any)

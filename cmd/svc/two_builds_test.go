@@ -39,7 +39,7 @@ import (
 var newer = []struct{ file, old, new string }{
 	{"domain/trip/record.go", "`json:\"w,omitempty\"`\n", "`json:\"w,omitempty\"`\nNewer string `json:\"newer\"`\n"},
 	{"domain/trip/record.go", "d := document(t)\n", "d := document(t)\nd.Newer = \"added\"\n"},
-	{"domain/trip/trip.go", "CancellationFee *json.Number ", "Newer string `json:\"-\"`\nCancellationFee *json.Number "},
+	{"domain/trip/trip.go", "CancellationFee *money.Amount ", "Newer string `json:\"-\"`\nCancellationFee *money.Amount "},
 	{"domain/trip/record.go", `Type: "trip", `, `Type: "trip", Layout: 7, `},
 	{"domain/trip/record.go", `"driverId": nil`, `"driverId": nil, "newer": "added"`},
 	{"domain/wallet/wallet.go", `Type: "wallet", `, `Type: "wallet", Layout: 7, `},

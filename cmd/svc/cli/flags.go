@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"svc/pkg/base/money"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 )
@@ -36,24 +37,41 @@ func (e *Edits[T]) Field(name, usage string, of func(*T) any) {
 		e.set(name, func(to *T) { *of(to).(*int) = *value })
 	default:
 		value := flags.String(name, "", usage)
-		e.set(name, func(to *T) {
-			number := json.Number(strings.TrimSpace(*value))
+		e.Step(name, func(to *T) error {
+			number := strings.TrimSpace(*value)
 			switch field := of(to).(type) {
 			case *string:
 				*field = *value
 			case *json.Number:
-				*field = number
+				*field = json.Number(number)
 			case **string:
 				if *field = nil; *value != "" {
 					*field = value
 				}
 			case **json.Number:
 				if *field = nil; *value != "" {
-					*field = &number
+					*field = new(json.Number(number))
 				}
+			case *money.Amount:
+				*field = money.Amount(number)
+				return checkNumber(name, number)
+			case **money.Amount:
+				if *field = nil; *value != "" {
+					*field = new(money.Amount(number))
+				}
+				return checkNumber(name, number)
 			}
+			return nil
 		})
 	}
+}
+
+// checkNumber returns an error unless the text of a flag is empty or a number.
+func checkNumber(flag, text string) error {
+	if _, err := money.Parse(text); text != "" && err != nil {
+		return Usagef("--%s %q: expected a number", flag, text)
+	}
+	return nil
 }
 
 // set adds a change that cannot fail.

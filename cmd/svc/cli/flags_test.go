@@ -1,11 +1,12 @@
 package cli
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
+
+	"svc/pkg/base/money"
 )
 
 // TestFieldFlags: a flag sets a field of any kind. "" sets a nullable field to null, and
@@ -13,13 +14,13 @@ import (
 func TestFieldFlags(t *testing.T) {
 	type record struct {
 		Text     string
-		Number   json.Number
+		Number   money.Amount
 		Count    int
 		On       bool
 		Optional *string
-		Maybe    *json.Number
+		Maybe    *money.Amount
 	}
-	old, n := "old", json.Number("1")
+	old, n := "old", money.Amount("1")
 	for name, c := range map[string]struct {
 		args []string
 		want record

@@ -2,13 +2,13 @@ package company
 
 import (
 	"context"
-	"encoding/json"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"svc/cmd/svc/cli"
+	"svc/pkg/base/money"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/delivery"
 )
@@ -48,7 +48,7 @@ func orderAdd(c *cli.CLI) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		o := delivery.Order{BusinessID: args[1], CustomerID: rider.ID, Currency: n.Currency, DeliveryFee: json.Number(*fee),
+		o := delivery.Order{BusinessID: args[1], CustomerID: rider.ID, Currency: n.Currency, DeliveryFee: money.Amount(*fee),
 			DeliveryAddress: *to}
 		for _, text := range *lines {
 			line, err := lineOf(text)
@@ -77,5 +77,5 @@ func lineOf(text string) (delivery.Line, error) {
 	}
 	last := len(words) - 1
 	return delivery.Line{Quantity: quantity, Name: strings.Join(words[1:last], " "),
-		UnitPrice: json.Number(words[last])}, nil
+		UnitPrice: money.Amount(words[last])}, nil
 }

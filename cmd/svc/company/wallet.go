@@ -11,6 +11,7 @@ import (
 	"svc/cmd/svc/operation"
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/tenant"
@@ -88,7 +89,7 @@ func walletPost(c *cli.CLI) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		post := receipt.Post{Type: args[2], Amount: json.Number(args[3]), Description: *text, DriverID: &id}
+		post := receipt.Post{Type: args[2], Amount: money.Amount(args[3]), Description: *text, DriverID: &id}
 		if *side == "rider" {
 			post.DriverID, post.CustomerID = nil, &id
 		}

@@ -2,10 +2,10 @@ package dev
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"svc/cmd/svc/cli"
+	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/receipt"
@@ -138,7 +138,7 @@ func (g *trigger) ride(ctx context.Context, steps []move, isLater bool) (string,
 	if err != nil {
 		return "", err
 	}
-	fare, terms := json.Number("12"), trip.Terms{Currency: g.flags.Text("currency")}
+	fare, terms := money.Amount("12"), trip.Terms{Currency: g.flags.Text("currency")}
 	terms.Fare, terms.Settings.Payments.Cash, terms.Settings.Dispatch.Mode = &fare, true, settings.Manual
 	one, err := trip.Ride{OriginAddress: "svc trigger", OriginLat: "40.7128", OriginLng: "-74.006"}.
 		New(rider.ID, terms, time.Now())

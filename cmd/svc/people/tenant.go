@@ -25,14 +25,14 @@ func tenantCommand(c *cli.CLI) *cobra.Command {
 }
 
 // limit returns the limit of amounts that a flag names.
-func limit(text string) json.Number {
+func limit(text string) money.Amount {
 	switch text {
 	case "default":
 		return ""
 	case "none":
-		return money.Number(money.Max)
+		return money.Of(money.Max)
 	}
-	return json.Number(text)
+	return money.Amount(text)
 }
 
 // tenantFlags adds the flags that `svc tenant create` and `svc tenant set` share.
@@ -91,7 +91,7 @@ func limitFlags(e *cli.Edits[tenant.Tenant]) {
 	floor := e.Cmd.Flags().String("wallet-floor", "", "least `balance` of a rider's wallet to request a ride paid from "+
 		"it, in currency units, as in 0 or -20; none for no bound")
 	e.Step("wallet-floor", func(t *tenant.Tenant) error {
-		if t.WalletFloor = json.Number(*floor); *floor == "none" {
+		if t.WalletFloor = money.Amount(*floor); *floor == "none" {
 			t.WalletFloor = ""
 		}
 		return nil
@@ -266,7 +266,7 @@ func tenantShow(c *cli.CLI) *cobra.Command {
 			t.Add(authz.Taxi, n.TaxiEnabled)
 			t.Add(authz.Delivery, n.DeliveryEnabled)
 			t.Add("max fare", money.MaxFare(n.MaxFare, n.Currency))
-			t.Add("max posting", cmp.Or(n.MaxPosting, money.DefaultMaxPosting(n.Currency)))
+			t.Add("max posting", money.MaxPosting(n.MaxPosting, n.Currency))
 			t.Add("wallet floor", cmp.Or(n.WalletFloor, "none"))
 			open := strconv.Itoa(cmp.Or(n.MaxOpenTrips, tenant.MostOpenTrips))
 			if n.MaxOpenTrips == tenant.NoOpenTripsLimit {

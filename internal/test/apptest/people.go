@@ -2,13 +2,13 @@ package apptest
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
 	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
+	"svc/pkg/base/money"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
@@ -134,7 +134,7 @@ func (s *Service) actor(t testing.TB, slug, name string, audience authz.Audience
 func (s *Service) ServiceType(t testing.TB, slug, rate string) string {
 	t.Helper()
 	made, err := settings.AddService(context.Background(), s.Tenant(slug), s.By(),
-		settings.Service{CommissionRate: json.Number(rate),
+		settings.Service{CommissionRate: money.Amount(rate),
 			ServiceType: settings.ServiceType{Name: "Standard", BaseFare: "3", PerKm: "1.2", PerMinute: "0.3", MinimumFare: "5",
 				Capacity: 4, Active: true}})
 	testkit.Must(t, err)

@@ -18,6 +18,7 @@ import (
 	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/app"
+	"svc/pkg/base/money"
 	"svc/pkg/edge/gateway/emulator"
 	"svc/pkg/local/demo"
 	"svc/pkg/oauth/flow"
@@ -83,7 +84,7 @@ type crowd struct {
 // report is the part of a tenant's report that rides change.
 type report struct {
 	CompletedTrips int
-	Revenue        json.Number
+	Revenue        money.Amount
 }
 
 func newCrowd(t *testing.T, s *deployment) *crowd {

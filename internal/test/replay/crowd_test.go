@@ -17,6 +17,7 @@ import (
 	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/access/signing"
+	"svc/pkg/base/money"
 )
 
 // The fare of every ride of the crowd.
@@ -307,9 +308,9 @@ func tenantID(t *testing.T, token string) string {
 }
 
 // cents returns an amount in hundredths.
-func cents(t *testing.T, n json.Number) int64 {
+func cents(t *testing.T, n money.Amount) int64 {
 	t.Helper()
-	units, part, _ := strings.Cut(n.String(), ".")
+	units, part, _ := strings.Cut(string(n), ".")
 	out, err := strconv.ParseInt(units+(part + "00")[:2], 10, 64)
 	testkit.Must(t, err)
 	return out

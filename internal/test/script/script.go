@@ -59,7 +59,7 @@ func (r Ride) Take(send Send, steps ...string) (id string, err error) {
 		case step == "request":
 			r.ID, right = got.ID, r.Notes == "" || got.Notes != nil && *got.Notes == r.Notes
 		case c.Body != "":
-			right = right && got.FinalFare != nil && money.Must(*got.FinalFare).Equal(money.Must(json.Number(r.Fare)))
+			right = right && got.FinalFare != nil && got.FinalFare.Decimal().Equal(money.Amount(r.Fare).Decimal())
 		}
 		if !right {
 			return r.ID, fmt.Errorf("after %s %s: %s", step, c.Body, answer)

@@ -9,7 +9,6 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
-	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/due"
 	"svc/pkg/data/table"
@@ -79,7 +78,7 @@ func (v *view) wave(ctx context.Context) error {
 	if v.settings.AutoAssign {
 		most = 1
 	}
-	radius, _ := money.Must(v.settings.SearchRadiusKm).Float64()
+	radius, _ := v.settings.SearchRadiusKm.Decimal().Float64()
 	found, err := location.Nearby(ctx, v.tenant, location.Search{Place: location.At(v.trip.OriginLat, v.trip.OriginLng),
 		Kilometres: radius, Most: most, Now: v.now, Suits: v.suits})
 	if err != nil {

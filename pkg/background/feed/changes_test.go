@@ -1,7 +1,6 @@
 package feed_test
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/background/feed"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/stream"
 	"svc/pkg/data/table"
@@ -235,11 +235,11 @@ func (w *world) jobs(at string) map[string][]change {
 // paid are the postings of a ride that was paid from the rider's wallet and whose fare was
 // corrected, once up and once down, as the receipts make them.
 func (w *world) paid(at string) map[string][]change {
-	rate, out := json.Number("0.2"), []change{}
+	rate, out := money.Amount("0.2"), []change{}
 	tr := trip.Trip{ID: ids.New(ids.Trip, start), Status: trip.Completed, CustomerID: ids.New(ids.Customer, start),
 		DriverID: &w.driver.ID, Currency: "USD", PaymentType: "WALLET", CommissionRate: &rate, CompletedAt: &at}
-	was := json.Number("10")
-	for version, total := range []json.Number{was, "18", "5"} {
+	was := money.Amount("10")
+	for version, total := range []money.Amount{was, "18", "5"} {
 		r := receipt.Receipt{TripID: tr.ID, IssuedAt: at, Total: &total, Version: version + 1}
 		if version > 0 {
 			before := was

@@ -2,7 +2,6 @@ package jobs_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"svc/pkg/background/projection"
 	"svc/pkg/background/reconcile"
 	"svc/pkg/background/settlement"
+	"svc/pkg/base/money"
 	"svc/pkg/domain/feedback"
 	"svc/pkg/domain/imports"
 	"svc/pkg/domain/tenant"
@@ -71,7 +71,7 @@ func TestImportOfTrips(t *testing.T) {
 	s.Drain(t)
 	got := apptest.JSON[struct {
 		CompletedTrips int
-		Revenue        json.Number
+		Revenue        money.Amount
 	}](t, s.Get(t, boss, "/api/v1/reports/summary?from=2024-03-01&to=2024-04-30").Must(t, 200))
 	if got.CompletedTrips != 40 || got.Revenue != "410" {
 		t.Errorf("the report is %+v", got)

@@ -2,7 +2,6 @@ package projection_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -67,7 +66,7 @@ func TestRebuildOfWhatAnOlderBuildCounted(t *testing.T) {
 	w.now = monday.Add(time.Hour)
 	for i := range 3 {
 		tr := w.ride(monday, monday.Add(20*time.Minute))
-		tr.FinalFare = ptr(json.Number("12.5"))
+		tr.FinalFare = ptr(money.Amount("12.5"))
 		w.trips[tr.ID] = tr
 		w.put(tr.Item(w.tenant, w.shards))
 		if i == 2 { // counted by the newer build first
@@ -110,7 +109,7 @@ func (w *world) countAsOlder(tr trip.Trip) {
 	} else {
 		report.Requested(changes, tr.Status, at)
 	}
-	report.OlderRevenue(changes, money.Must(*tr.FinalFare), at)
+	report.OlderRevenue(changes, tr.FinalFare.Decimal(), at)
 	doc["type"], doc["status"], doc["requestedAt"], doc["fare"] = "trip", tr.Status, tr.RequestedAt, tr.FinalFare
 	tx.Put(table.Item{Key: key, Type: "counted", Version: was.Version + 1, Doc: doc})
 	changes.Write(tx, w.tenant, 0)
@@ -134,7 +133,7 @@ func (w *world) fifty(ctx context.Context, changes *atomic.Int64) {
 			if len(open) == 5 {
 				tr = open[i]
 				tr.Status, tr.CompletedAt, tr.Version = trip.Completed, timestamp.Ptr(w.now), 2
-				tr.FinalFare = ptr(json.Number("12.5"))
+				tr.FinalFare = ptr(money.Amount("12.5"))
 			} else {
 				next = append(next, tr)
 			}

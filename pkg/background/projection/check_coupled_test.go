@@ -2,7 +2,6 @@ package projection_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -16,6 +15,7 @@ import (
 	"svc/pkg/background/projection"
 	"svc/pkg/background/reconcile"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/counter"
 	"svc/pkg/data/table"
@@ -60,7 +60,7 @@ func (c *coupled) one() {
 		if len(c.open) > 5 {
 			tr := c.open[0]
 			tr.Status, tr.CompletedAt, tr.Version = trip.Completed, timestamp.Ptr(c.now), 2
-			tr.FinalFare = ptr(json.Number("12.5"))
+			tr.FinalFare = ptr(money.Amount("12.5"))
 			c.open, c.trips[tr.ID] = c.open[1:], tr
 			c.put(tr.Item(c.tenant, c.shards))
 		}

@@ -31,16 +31,16 @@ func CountedKey(item table.Key) table.Key { return table.Key{PK: item.PK, SK: "C
 // Counted is what was counted of an item. The zero Counted means that nothing
 // was counted.
 type Counted struct {
-	Type        string       `json:"type,omitempty"`
-	Status      string       `json:"status,omitempty"`      // of a trip, a driver
-	RequestedAt string       `json:"requestedAt,omitempty"` // of a trip
-	Completed   *completion  `json:"completed,omitempty"`   // of a completed trip
-	Rating      *rating      `json:"rating,omitempty"`      // of a trip's driver
-	RiderRating *rating      `json:"riderRating,omitempty"` // of a trip's rider
-	Fare        *json.Number `json:"fare,omitempty"`        // of a completed trip, as builds up to 2026-11 counted it
-	Side        wallet.Side  `json:"side,omitempty"`        // of a wallet
-	Balance     json.Number  `json:"balance,omitempty"`     // of a wallet
-	Name        string       `json:"name,omitempty"`        // of a driver or customer, as the wallet has it
+	Type        string        `json:"type,omitempty"`
+	Status      string        `json:"status,omitempty"`      // of a trip, a driver
+	RequestedAt string        `json:"requestedAt,omitempty"` // of a trip
+	Completed   *completion   `json:"completed,omitempty"`   // of a completed trip
+	Rating      *rating       `json:"rating,omitempty"`      // of a trip's driver
+	RiderRating *rating       `json:"riderRating,omitempty"` // of a trip's rider
+	Fare        *money.Amount `json:"fare,omitempty"`        // of a completed trip, as builds up to 2026-11 counted it
+	Side        wallet.Side   `json:"side,omitempty"`        // of a wallet
+	Balance     money.Amount  `json:"balance,omitempty"`     // of a wallet
+	Name        string        `json:"name,omitempty"`        // of a driver or customer, as the wallet has it
 
 	// Of a customer: the current set of suffix rows, and the earlier sets whose
 	// end time a step must still write to their rows. Pending means that the
@@ -56,8 +56,8 @@ type Counted struct {
 // completion is what was counted of a completed trip for its time of completion.
 // Fare is 0 if the trip has none.
 type completion struct {
-	At   string      `json:"at"`
-	Fare json.Number `json:"fare"`
+	At   string       `json:"at"`
+	Fare money.Amount `json:"fare"`
 }
 
 // countedOf reads a COUNTED item; an absent one is the zero Counted.
@@ -90,16 +90,12 @@ func (c Counted) counterAdditions() (counter.Changes, error) {
 	case "customer":
 		out.Add(counter.Customers, "count", one)
 	case "wallet":
-		balance, err := money.Parse(c.Balance)
-		if err != nil {
-			return nil, err
-		}
 		total := counter.CustomerWallets
 		if c.Side == wallet.Driver {
 			total = counter.DriverWallets
 		}
 		out.Add(total, "count", one)
-		out.Add(total, "balance", balance)
+		out.Add(total, "balance", c.Balance.Decimal())
 	}
 	return out, nil
 }
@@ -112,23 +108,15 @@ func (c Counted) trip(out counter.Changes) error {
 	}
 	report.Requested(out, trip.Status(c.Status), at)
 	if c.Fare != nil {
-		fare, err := money.Parse(*c.Fare)
-		if err != nil {
-			return err
-		}
-		report.OlderRevenue(out, fare, at)
+		report.OlderRevenue(out, c.Fare.Decimal(), at)
 	}
 	if c.Completed == nil {
 		return nil
 	}
-	fare, err := money.Parse(c.Completed.Fare)
-	if err != nil {
-		return err
-	}
 	if at, err = timestamp.Parse(c.Completed.At); err != nil {
 		return err
 	}
-	report.Completed(out, fare, at)
+	report.Completed(out, c.Completed.Fare.Decimal(), at)
 	return nil
 }
 

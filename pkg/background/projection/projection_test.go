@@ -2,7 +2,6 @@ package projection_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -14,6 +13,7 @@ import (
 	"svc/internal/test/streamtest"
 	"svc/internal/test/testkit"
 	"svc/pkg/background/projection"
+	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
@@ -285,9 +285,9 @@ func TestShiftedWallet(t *testing.T) {
 	errPosted, errUnfit := errors.New("posted"), errors.New("unfit")
 	shift := func(n int, amount string, least int64) error {
 		tx := w.tenant.Write()
-		testkit.Must(t, wallet.Shift(tx, w.tenant, wallet.Movement{Side: wallet.Driver, Actor: who,
-			Entries: []wallet.Entry{{Posting: wallet.Posting{ID: fmt.Sprint("p", n), Amount: json.Number(amount),
-				CreatedAt: "2026-03-01T12:00:00.000Z"}}}}, decimal.NewFromInt(least), errPosted, errUnfit))
+		wallet.Shift(tx, w.tenant, wallet.Movement{Side: wallet.Driver, Actor: who,
+			Entries: []wallet.Entry{{Posting: wallet.Posting{ID: fmt.Sprint("p", n), Amount: money.Amount(amount),
+				CreatedAt: "2026-03-01T12:00:00.000Z"}}}}, decimal.NewFromInt(least), errPosted, errUnfit)
 		return tx.Commit(t.Context())
 	}
 	for n, amounts := range [][]string{{"-30.10"}, {"0.05"}, {"-10", "10"}, {"-200"}} {

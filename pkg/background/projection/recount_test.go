@@ -55,7 +55,7 @@ func (w *world) recountReport(from, to time.Time) {
 		}
 		completed++
 		if tr.FinalFare != nil {
-			revenue = revenue.Add(money.Must(*tr.FinalFare))
+			revenue = revenue.Add(tr.FinalFare.Decimal())
 		}
 	}
 	for _, d := range w.drivers {
@@ -65,7 +65,7 @@ func (w *world) recountReport(from, to time.Time) {
 	}
 	want := &report.Summary{Window: report.Window{From: timestamp.Format(from), To: timestamp.Format(to)},
 		TripsByStatus:  byStatus,
-		CompletedTrips: completed, Revenue: money.Number(revenue), ActiveDrivers: active,
+		CompletedTrips: completed, Revenue: money.Of(revenue), ActiveDrivers: active,
 		TotalCustomers: int64(len(w.customers))}
 	if diff := cmp.Diff(want, got); diff != "" {
 		w.t.Errorf("report: %s", diff)

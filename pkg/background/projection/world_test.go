@@ -2,7 +2,6 @@ package projection_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -19,6 +18,7 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/background/projection"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
@@ -163,7 +163,7 @@ func (w *world) moveTrip() {
 			tr.CompletedAt = timestamp.Ptr(w.now)
 		}
 		if w.rnd.IntN(3) > 0 {
-			tr.FinalFare = ptr(json.Number(fmt.Sprintf("%d.%02d", w.rnd.IntN(100), w.rnd.IntN(100))))
+			tr.FinalFare = ptr(money.Amount(fmt.Sprintf("%d.%02d", w.rnd.IntN(100), w.rnd.IntN(100))))
 		}
 	}
 	w.trips[id] = tr

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/dispatch"
@@ -277,8 +278,8 @@ func (r *run) carry(ctx context.Context, t open) (done bool, err error) {
 			return false, err
 		}
 	}
-	km := json.Number(fmt.Sprintf("%.3f", way/1000))
-	seconds := number(max(way/speed, r.since(t.StartedAt).Seconds()))
+	km := money.Amount(fmt.Sprintf("%.3f", way/1000))
+	seconds := number[money.Amount](max(way/speed, r.since(t.StartedAt).Seconds()))
 	_, err = r.store().Complete(ctx, t.item, trip.ByDriver(r.ID), trip.Measured{Distance: &km, Duration: seconds})
 	return err == nil, err
 }
@@ -328,8 +329,8 @@ func (r *run) save(ctx context.Context, p point, heading int) error {
 		return err
 	}
 	pace := json.Number(fmt.Sprint(speed))
-	l := driver.Location{Lat: degrees(p.lat), Lng: degrees(p.lng), Heading: number(float64(heading)), Speed: &pace,
-		RecordedAt: timestamp.Format(r.now.Add(time.Duration(r.saved) * time.Millisecond))}
+	l := driver.Location{Lat: degrees(p.lat), Lng: degrees(p.lng), Heading: number[json.Number](float64(heading)),
+		Speed: &pace, RecordedAt: timestamp.Format(r.now.Add(time.Duration(r.saved) * time.Millisecond))}
 	r.saved++
 	_, err = location.Reporter{Tenant: r.tenant, Driver: r.ID, Now: r.now,
 		State:  func(context.Context) (table.Item, error) { return items[2], nil },

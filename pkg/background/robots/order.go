@@ -2,7 +2,6 @@ package robots
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -169,7 +168,4 @@ func (v *view) rate(ctx context.Context) error {
 }
 
 // number returns a whole number as JSON has it.
-func number(n float64) *json.Number {
-	out := json.Number(fmt.Sprintf("%.0f", n))
-	return &out
-}
+func number[T ~string](n float64) *T { return new(T(fmt.Sprintf("%.0f", n))) }

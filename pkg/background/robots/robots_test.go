@@ -156,7 +156,7 @@ func TestRide(t *testing.T) {
 	if done.Status != trip.Completed || moves < 20 || *done.DriverID != *taken.DriverID {
 		t.Fatalf("%s after %d moves", done.Status, moves)
 	}
-	if km, _ := done.ActualDistance.Float64(); km < 0.8 || km > 1 {
+	if km, _ := done.ActualDistance.Decimal().Float64(); km < 0.8 || km > 1 {
 		t.Errorf("the ride had %s km", *done.ActualDistance)
 	}
 	var told []trip.Event

@@ -1,6 +1,7 @@
 package settlement_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,8 @@ import (
 	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/background/settlement"
+	"svc/pkg/base/codec"
+	"svc/pkg/base/money"
 	"svc/pkg/data/stream"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/driver"
@@ -25,6 +28,14 @@ import (
 var badTrips = map[string]func(p *fixture, tr trip.Trip) (mend func()){
 	"a trip without its document": func(p *fixture, tr trip.Trip) func() {
 		p.load(table.Item{Key: trip.Key(p.tenant, tr.ID), Type: "trip", Attrs: map[string]any{"status": "COMPLETED"}})
+		return func() { p.load(tr.Item(p.tenant, 1)) }
+	},
+	"a fare that is no amount": func(p *fixture, tr trip.Trip) func() {
+		it := tr.Item(p.tenant, 1)
+		doc, err := codec.Marshal(it.Doc)
+		testkit.Must(p.t, err)
+		it.Doc = json.RawMessage(bytes.Replace(doc, []byte(`"ff":10`), []byte(`"ff":1e9999`), 1))
+		p.load(it)
 		return func() { p.load(tr.Item(p.tenant, 1)) }
 	},
 	"a payment type that no build knew": func(p *fixture, tr trip.Trip) func() {
@@ -72,7 +83,7 @@ func delaysNobody(t *testing.T, damage func(*fixture, trip.Trip) func(), outage 
 	}
 	bad := p.ride(50)
 	p.trips, bad.DriverID, bad.CustomerID = p.trips[:50], ptr(p.drivers[3]), p.riders[3]
-	bad.FinalFare, bad.CommissionRate = ptr(json.Number("10")), ptr(json.Number("0.2"))
+	bad.FinalFare, bad.CommissionRate = ptr(money.Amount("10")), ptr(money.Amount("0.2"))
 	mend := damage(p, bad)
 	for i := range 50 {
 		p.load(p.ride(51+i).Item(p.tenant, 1))

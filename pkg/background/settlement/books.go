@@ -7,7 +7,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"svc/pkg/background/reconcile"
-	"svc/pkg/base/money"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/wallet"
 )
@@ -29,11 +28,7 @@ func (a *tally) add(posting table.Item) error {
 	if err := posting.Decode(&p); err != nil {
 		return err
 	}
-	amount, err := money.Parse(p.Amount)
-	if err != nil {
-		return err
-	}
-	a.n, a.sum, a.last = a.n+1, a.sum.Add(amount), max(a.last, p.CreatedAt)
+	a.n, a.sum, a.last = a.n+1, a.sum.Add(p.Amount.Decimal()), max(a.last, p.CreatedAt)
 	return nil
 }
 

@@ -2,7 +2,6 @@ package settlement_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -32,10 +31,10 @@ func (p *fixture) large(postings int) *busyWallet {
 	b := &busyWallet{fixture: p, rider: p.riders[0]}
 	b.tenant = testkit.Open(p.t, p.name, &testkit.Wire{}).Tenant(p.tenant.ID())
 	var items []table.Item
-	sum := money.Must("0")
+	sum := money.Amount("0").Decimal()
 	for i := range postings {
 		e := b.entry(start.Add(-30*24*time.Hour + time.Duration(i)*time.Second))
-		items, sum = append(items, wallet.PostingItem(p.tenant, wallet.Customer, b.rider, e)), sum.Add(money.Must(e.Amount))
+		items, sum = append(items, wallet.PostingItem(p.tenant, wallet.Customer, b.rider, e)), sum.Add(e.Amount.Decimal())
 	}
 	w := wallet.Wallet{Side: wallet.Customer, Actor: b.rider, Balance: sum, Currency: "USD",
 		UpdatedAt: timestamp.Format(start), Version: 1}
@@ -91,7 +90,7 @@ func TestCheckBesideCharges(t *testing.T) {
 				t.Errorf("nothing is wrong: %+v", found)
 			}
 			tx := b.tenant.Write()
-			tx.Update(key, table.Change{Add: map[string]any{"balance": json.Number("777"), "version": 1}})
+			tx.Update(key, table.Change{Add: map[string]any{"balance": money.Amount("777"), "version": 1}})
 			testkit.Must(t, tx.Commit(t.Context()))
 			found := balances(p.checked(c.correct))
 			if len(found) != 1 || found[0].Key != key.PK {
@@ -123,7 +122,7 @@ func (b *busyWallet) total() {
 	testkit.Must(b.t, err)
 	w, err := wallet.FromItem(it)
 	testkit.Must(b.t, err)
-	if want := money.Must("1.25").Mul(money.Must(json.Number(fmt.Sprint(b.posted)))); !w.Balance.Equal(want) {
+	if want := money.Amount("1.25").Decimal().Mul(money.Amount(fmt.Sprint(b.posted)).Decimal()); !w.Balance.Equal(want) {
 		b.t.Errorf("balance %s, want %s", w.Balance, want)
 	}
 }

@@ -2,12 +2,10 @@ package settlement
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/shopspring/decimal"
 
 	"svc/pkg/background/reconcile"
-	"svc/pkg/base/money"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/wallet"
 )
@@ -27,7 +25,7 @@ func (c *Check) held(ctx context.Context, t table.Tenant, driver string, it tabl
 		if err != nil || have.Held.Equal(want) {
 			return nil, err
 		}
-		f := reconcile.Wrong("held", it.PK, string(money.Number(want)), string(money.Number(have.Held)))
+		f := reconcile.Wrong("held", it.PK, want.String(), have.Held.String())
 		f.Off = have.Held.Sub(want).String()
 		f.Correct = func() error {
 			flags, _, err := holderOf(ctx, t, wallet.Driver, driver)
@@ -55,11 +53,7 @@ func asked(ctx context.Context, t table.Tenant, driver string) (sum decimal.Deci
 			if err != nil {
 				return sum, err
 			}
-			amount, err := money.Parse(w.Amount)
-			if err != nil {
-				return sum, fmt.Errorf("withdrawal %s: %w", w.ID, err)
-			}
-			sum = sum.Add(amount)
+			sum = sum.Add(w.Amount.Decimal())
 		}
 	}
 	return sum, nil

@@ -97,7 +97,7 @@ var damages = map[string]struct {
 }{
 	"nothing": {nil, func(*fixture) {}, false},
 	"a balance": {[]string{"balance", "rank"}, func(p *fixture) {
-		p.change(p.driverWallet(), map[string]any{"balance": money.Number(money.Must("777")), "version": 99})
+		p.change(p.driverWallet(), map[string]any{"balance": money.Of(money.Amount("777").Decimal()), "version": 99})
 	}, false},
 	"a rank": {[]string{"rank"}, func(p *fixture) {
 		p.change(p.driverWallet(),

@@ -7,7 +7,6 @@ import (
 
 	"svc/pkg/background/reconcile"
 	"svc/pkg/base/fault"
-	"svc/pkg/base/money"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/wallet"
@@ -86,7 +85,7 @@ func (a *walletCheck) compare(ctx context.Context, look int, all tally) (*reconc
 		f.Early = look < reconcile.Patience
 		f.Certain = func() (bool, error) { return a.unchanged(ctx, it) }
 	} else {
-		f.Add("balance", a.key.PK, string(money.Number(all.sum)), string(money.Number(have.Balance)))
+		f.Add("balance", a.key.PK, all.sum.String(), have.Balance.String())
 		f.Off = off.String()
 		f.Certain = func() (bool, error) { return a.certain(ctx, look, it, f.Off) }
 	}

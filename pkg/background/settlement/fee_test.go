@@ -1,13 +1,13 @@
 package settlement_test
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
 	"svc/internal/test/streamtest"
 	"svc/internal/test/testkit"
 	"svc/pkg/background/settlement"
+	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/receipt"
@@ -24,7 +24,7 @@ func TestCancellationFees(t *testing.T) {
 		t.Helper()
 		tr := p.ride(i)
 		p.trips, tr.Status, tr.AcceptedAt, tr.CompletedAt, tr.FinalFare = nil, trip.Assigned, tr.CompletedAt, nil, nil
-		tr.CommissionRate, tr.CancellationFee = ptr(json.Number("0.2")), ptr(json.Number("5"))
+		tr.CommissionRate, tr.CancellationFee = ptr(money.Amount("0.2")), ptr(money.Amount("5"))
 		p.load(tr.Item(p.tenant, 2))
 		it, err := p.tenant.Get(t.Context(), trip.Key(p.tenant, tr.ID))
 		testkit.Must(t, err)

@@ -2,7 +2,6 @@ package settlement_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -76,7 +75,7 @@ func (b books) checked(correct bool) []reconcile.Difference {
 func (b books) correct(ctx context.Context, id, fare string) error {
 	it, err := b.tenant.Get(ctx, trip.Key(b.tenant, id))
 	if err == nil {
-		_, err = b.store().Correct(ctx, it, receipt.Fare{FinalFare: json.Number(fare), Reason: "A typo"})
+		_, err = b.store().Correct(ctx, it, receipt.Fare{FinalFare: money.Amount(fare), Reason: "A typo"})
 	}
 	return err
 }
@@ -86,7 +85,7 @@ type account struct {
 	books
 	rnd            *rand.Rand
 	want, refunded map[string]decimal.Decimal // by actor, by trip
-	fares          map[string]*json.Number
+	fares          map[string]*money.Amount
 	settled        map[string]bool
 	asked          []*wallet.Withdrawal
 }
@@ -136,7 +135,7 @@ func (a *account) corrected(amount string) {
 	if a.expected(err) {
 		tr.FinalFare = a.fares[tr.ID]
 		a.count(tr, -1)
-		a.fares[tr.ID] = money.Ptr(money.Must(json.Number(amount)))
+		a.fares[tr.ID] = money.Ptr(money.Amount(amount).Decimal())
 		tr.FinalFare = a.fares[tr.ID]
 		a.count(tr, 1)
 	}
@@ -146,11 +145,11 @@ func (a *account) refund(amount string) {
 	if len(a.trips) == 0 {
 		return
 	}
-	tr, cents := a.trips[a.rnd.IntN(len(a.trips))], json.Number("0"+amount[len(amount)-3:])
+	tr, cents := a.trips[a.rnd.IntN(len(a.trips))], money.Amount("0"+amount[len(amount)-3:])
 	_, err := a.store().Post(a.t.Context(), receipt.Post{CustomerID: &tr.CustomerID, Type: wallet.Refund,
 		Amount: cents, Description: "Late", TripID: &tr.ID})
 	if !errors.Is(err, fault.Field("", "")) && a.expected(err) { // 0.00 is an error of the field
-		n := money.Must(cents)
+		n := cents.Decimal()
 		a.want[tr.CustomerID], a.refunded[tr.ID] = a.want[tr.CustomerID].Add(n), a.refunded[tr.ID].Add(n)
 	}
 }
@@ -162,15 +161,15 @@ func (a *account) posting(amount string) {
 	if a.rnd.IntN(2) == 0 {
 		kind, sign = wallet.Payout, -1
 	}
-	_, err := a.store().Post(a.t.Context(), receipt.Post{DriverID: &driver, Type: kind, Amount: json.Number(amount),
+	_, err := a.store().Post(a.t.Context(), receipt.Post{DriverID: &driver, Type: kind, Amount: money.Amount(amount),
 		Description: "x"})
 	if !errors.Is(err, fault.Field("", "")) && a.expected(err) {
-		a.want[driver] = a.want[driver].Add(money.Must(json.Number(amount)).Mul(decimal.NewFromInt(sign)))
+		a.want[driver] = a.want[driver].Add(money.Amount(amount).Decimal().Mul(decimal.NewFromInt(sign)))
 	}
 }
 
 func (a *account) ask(amount string) {
-	w, err := a.till().Ask(a.t.Context(), a.drivers[a.rnd.IntN(3)], json.Number(amount))
+	w, err := a.till().Ask(a.t.Context(), a.drivers[a.rnd.IntN(3)], money.Amount(amount))
 	if !errors.Is(err, fault.Field("", "")) && a.expected(err) {
 		a.asked = append(a.asked, w)
 	}
@@ -186,7 +185,7 @@ func (a *account) end(string) {
 	testkit.Must(a.t, err)
 	if _, err := a.till().End(a.t.Context(), it, "", how, nil); a.expected(err) {
 		if a.asked = a.asked[1:]; how == wallet.Paid {
-			a.want[w.DriverID] = a.want[w.DriverID].Sub(money.Must(w.Amount))
+			a.want[w.DriverID] = a.want[w.DriverID].Sub(w.Amount.Decimal())
 		}
 	}
 }
@@ -202,7 +201,7 @@ func TestMoneyAddsUp(t *testing.T) {
 			t.Parallel()
 			rnd := rand.New(rand.NewPCG(seed, 7))
 			p := newFixture(t, testkit.Name(t, streamOff), 2)
-			a := &account{books: p.books(), rnd: rnd, want: map[string]decimal.Decimal{}, fares: map[string]*json.Number{},
+			a := &account{books: p.books(), rnd: rnd, want: map[string]decimal.Decimal{}, fares: map[string]*money.Amount{},
 				refunded: map[string]decimal.Decimal{}, settled: map[string]bool{}}
 			for range 150 {
 				amount := fmt.Sprintf("%d.%02d", rnd.IntN(30), rnd.IntN(100))
@@ -228,7 +227,7 @@ func TestCheckOfManyPostings(t *testing.T) {
 	testkit.LongHere(t)
 	p := newFixture(t, testkit.Name(t, streamOff), 2)
 	a := &account{books: p.books(), rnd: rand.New(rand.NewPCG(9, 7)), want: map[string]decimal.Decimal{},
-		fares: map[string]*json.Number{}, refunded: map[string]decimal.Decimal{}, settled: map[string]bool{}}
+		fares: map[string]*money.Amount{}, refunded: map[string]decimal.Decimal{}, settled: map[string]bool{}}
 	for i := range 40 {
 		a.ride(fmt.Sprintf("%d.50", 5+i))
 	}
@@ -264,7 +263,7 @@ func (b books) holds(actor string, want decimal.Decimal) {
 }
 
 // receiptsAre checks the newest receipts, and that the report has their sum.
-func (b books) receiptsAre(fares map[string]*json.Number, refunded map[string]decimal.Decimal) {
+func (b books) receiptsAre(fares map[string]*money.Amount, refunded map[string]decimal.Decimal) {
 	b.t.Helper()
 	sum := decimal.Zero
 	var keys []table.Key
@@ -281,12 +280,12 @@ func (b books) receiptsAre(fares map[string]*json.Number, refunded map[string]de
 		tr, err := trip.FromItem(items[1])
 		testkit.Must(b.t, err)
 		if text(shown.Total) != text(fare) || text(tr.FinalFare) != text(fare) ||
-			!money.Must(shown.Payment.Refunded).Equal(refunded[id]) {
+			!shown.Payment.Refunded.Decimal().Equal(refunded[id]) {
 			b.t.Errorf("%s: total %s, fare %s, want %s; refunded %s, want %s", id, text(shown.Total), text(tr.FinalFare),
 				text(fare), shown.Payment.Refunded, refunded[id])
 		}
 		if fare != nil {
-			sum = sum.Add(money.Must(*fare))
+			sum = sum.Add(fare.Decimal())
 		}
 	}
 	step := projection.Step{Now: func() time.Time { return start }}
@@ -298,12 +297,12 @@ func (b books) receiptsAre(fares map[string]*json.Number, refunded map[string]de
 	}
 	got, err := report.Summarize(b.t.Context(), b.tenant, start.Add(-time.Hour), start.Add(time.Hour), 2)
 	testkit.Must(b.t, err)
-	if got.Revenue != money.Number(sum) || int(got.CompletedTrips) != len(fares) {
+	if got.Revenue != money.Of(sum) || int(got.CompletedTrips) != len(fares) {
 		b.t.Errorf("report: %s of %d trips, want %s of %d", got.Revenue, got.CompletedTrips, sum, len(fares))
 	}
 }
 
-func text(n *json.Number) string {
+func text(n *money.Amount) string {
 	if n == nil {
 		return "null"
 	}
@@ -394,7 +393,7 @@ func TestCheckOfCorrections(t *testing.T) {
 			b.load(receipt.Item(b.tenant, r))
 		},
 		"held": func(b books, tr trip.Trip) {
-			b.change(wallet.Key(b.tenant, wallet.Driver, *tr.DriverID), map[string]any{"held": json.Number("3")})
+			b.change(wallet.Key(b.tenant, wallet.Driver, *tr.DriverID), map[string]any{"held": money.Amount("3")})
 		},
 	} {
 		t.Run(what, func(t *testing.T) {

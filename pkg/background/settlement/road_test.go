@@ -1,7 +1,6 @@
 package settlement_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -151,7 +150,7 @@ func (r *road) begin(place string) {
 		tr, err = trip.FromItem(r.read(trip.Key(r.tenant, tr.ID)))
 	}
 	testkit.Must(r.t, err)
-	rate := json.Number("0.2")
+	rate := money.Amount("0.2")
 	tr.CommissionRate, r.trip = &rate, tr.ID
 	n := slices.Index(places, place)
 	first := trip.ByDriver(r.drivers[0])
@@ -160,7 +159,7 @@ func (r *road) begin(place string) {
 		4: func() (trip.Trip, error) { return tr.Arrive(first, r.Now()) },
 		5: func() (trip.Trip, error) { return tr.Start(first, r.Now()) },
 		6: func() (trip.Trip, error) {
-			ten := json.Number("10")
+			ten := money.Amount("10")
 			return tr.Complete(first, r.Now(), trip.Measured{FinalFare: &ten})
 		},
 	} {
@@ -238,7 +237,7 @@ func (r *road) state() (text string, entries int) {
 	return out, entries
 }
 
-func ptrText(n *json.Number) string {
+func ptrText(n *money.Amount) string {
 	if n == nil {
 		return "none"
 	}
@@ -288,6 +287,6 @@ func (r *road) end() {
 	if it := r.read(receipt.Key(r.tenant, r.trip)); it.Found() {
 		rc, err := receipt.FromItem(it)
 		testkit.Must(r.t, err)
-		r.owed[r.trip] = money.Must(*rc.Total).Mul(decimal.RequireFromString("0.8"))
+		r.owed[r.trip] = rc.Total.Decimal().Mul(decimal.RequireFromString("0.8"))
 	}
 }

@@ -2,7 +2,6 @@ package settlement_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -100,10 +99,10 @@ func (p *fixture) ride(i int) trip.Trip {
 			"WALLET"}[i%4], Currency: "USD",
 		RequestedAt: timestamp.Format(at), UpdatedAt: timestamp.Format(at), CompletedAt: timestamp.Ptr(at), Version: 5}
 	if i%7 != 0 {
-		tr.FinalFare = ptr(json.Number(fmt.Sprintf("%d.%02d", i%40, (i*37)%100)))
+		tr.FinalFare = ptr(money.Amount(fmt.Sprintf("%d.%02d", i%40, (i*37)%100)))
 	}
 	if i%5 != 0 {
-		tr.CommissionRate = ptr(json.Number("0.175"))
+		tr.CommissionRate = ptr(money.Amount("0.175"))
 	}
 	p.trips = append(p.trips, tr)
 	return tr
@@ -134,7 +133,7 @@ func (p *fixture) audit() {
 		}
 		post := func(s side, amount *decimal.Decimal) {
 			if amount != nil {
-				want[s] = append(want[s], tr.TripCode+" "+string(money.Number(*amount)))
+				want[s] = append(want[s], tr.TripCode+" "+string(money.Of(*amount)))
 			}
 		}
 		post(side{wallet.Driver, *tr.DriverID}, entries.Driver)
@@ -183,7 +182,7 @@ func (p *fixture) auditWallet(side wallet.Side, actor string, want []string) {
 	}
 	sum, got := decimal.Zero, map[string]int{}
 	for _, posting := range postings {
-		sum = sum.Add(money.Must(posting.Amount))
+		sum = sum.Add(posting.Amount.Decimal())
 		code, _, _ := strings.Cut(strings.TrimPrefix(posting.Description, "Trip "), ":")
 		got[code+" "+string(posting.Amount)]++
 	}

@@ -1,6 +1,6 @@
 // Package codec reads and writes JSON with encoding/json's second version, in
-// the form that its first version has. Numbers are exact: json.Number keeps their
-// digits.
+// the form that its first version has. Numbers are exact: json.Number and
+// money.Amount keep their digits.
 package codec
 
 import (
@@ -13,13 +13,16 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	jsonv1 "github.com/go-json-experiment/json/v1"
+
+	"svc/pkg/base/money"
 )
 
 var (
 	writing = json.JoinOptions(jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false),
-		json.WithMarshalers(json.MarshalToFunc(writeNumber)))
+		json.WithMarshalers(json.JoinMarshalers(json.MarshalToFunc(writeNumber[stdjson.Number]),
+			json.MarshalToFunc(writeNumber[money.Amount]))))
 	reading = json.JoinOptions(jsonv1.DefaultOptionsV1(),
-		json.WithUnmarshalers(json.UnmarshalFromFunc(readNumber)))
+		json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(readNumber), json.UnmarshalFromFunc(readAmount))))
 )
 
 // OrZero returns the value of an optional member, or its type's zero value if there is none.
@@ -48,7 +51,7 @@ func Field(err error) string {
 	return ""
 }
 
-func writeNumber(enc *jsontext.Encoder, n stdjson.Number) error {
+func writeNumber[T ~string](enc *jsontext.Encoder, n T) error {
 	if n == "" {
 		n = "0" // as encoding/json does
 	}
@@ -72,6 +75,14 @@ func readNumber(dec *jsontext.Decoder, n *stdjson.Number) error {
 		return nil
 	}
 	return errors.New("expected a number")
+}
+
+func readAmount(dec *jsontext.Decoder, a *money.Amount) error {
+	value, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	return a.UnmarshalJSON(value)
 }
 
 // ErrNotObject is the error of Members for JSON that is not an object.

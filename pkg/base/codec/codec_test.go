@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"svc/pkg/base/codec"
+	"svc/pkg/base/money"
 )
 
 type base struct {
@@ -23,6 +24,9 @@ type ride struct {
 	base
 	Fare   json.Number     `json:"fare"`
 	Tip    *json.Number    `json:"tip,omitempty"`
+	Price  money.Amount    `json:"price"`
+	Rate   *money.Amount   `json:"rate,omitempty"`
+	Most   money.Amount    `json:"most,omitempty"`
 	Done   bool            `json:"done,omitempty"`
 	Count  int             `json:"count,omitempty"`
 	Hidden string          `json:"-"`
@@ -38,12 +42,15 @@ type ride struct {
 // TestMarshal: Marshal writes what encoding/json writes.
 func TestMarshal(t *testing.T) {
 	text, number := "é\u2028<&>\"\\\n\b\x7f\x00", json.Number("-1.50e3")
+	rate := money.Amount("20.10")
 	for _, v := range []any{nil, "", text, 7, true, 1.5, number, json.Number(""), []string(nil), []string{}, ride{},
 		&ride{Fare: "0.10"}, (*ride)(nil), []*ride{{}, nil}, map[string]json.Number{"b": "1.0", "a": "2"},
-		ride{base: base{"a", &text}, Fare: "12.50", Tip: &number, Done: true, Count: -1, Tags: []string{text}, Text: text,
+		ride{base: base{"a", &text}, Fare: "12.50", Tip: &number, Price: "0.10", Rate: &rate,
+			Done: true, Count: -1, Tags: []string{text}, Text: text,
 			Map: map[string]any{"z": nil, "a": []any{number, text}}, Raw: json.RawMessage(`{"a" : 1.50}`),
 			At: time.Unix(1, 5).UTC(), Took: time.Second, Bytes: []byte("bytes")}, json.Number("x"), json.Number("1 2"),
-		json.Number("01"), json.RawMessage("{")} {
+		json.Number("01"), money.Amount("x"), money.Amount("1 2"), money.Amount("01"),
+		money.Amount(""), json.RawMessage("{")} {
 		var want bytes.Buffer
 		enc := json.NewEncoder(&want)
 		enc.SetEscapeHTML(false)
@@ -64,7 +71,8 @@ func TestUnmarshal(t *testing.T) {
 	for _, text := range []string{`{}`, `null`, `{"ID":"a"}`, `{"id":"a","fare":-1.50,"tip":0,"tags":["x",null],"map":{"a":[null,{}]},"took":5}`,
 		`{"unknown":{"id":"no"},"id":null,"tip":null,"-":"no","id":"twice","id":"a"}`, `{"text":"\ud83d\ude00 \ud83d"}`,
 		"{\"text\":\"\xff\"}", `{"fare":1e400,"raw":{"a":[1]},"at":"2026-01-02T03:04:05.6Z"}`, ``, `[]`, `{"tags":"x"}`,
-		`{"fare":true}`, `{"fare":01}`, `{"id":1}`, `{"id":"a"} x`, `{"id":"a",}`} {
+		`{"price":20.10,"rate":-1e3,"most":0}`, `{"price":null,"rate":null}`, `{"price":true}`, `{"price":"1"}`,
+		`{"rate":1e1101}`, `{"price":01}`, `{"fare":true}`, `{"fare":01}`, `{"id":1}`, `{"id":"a"} x`, `{"id":"a",}`} {
 		var have, want ride
 		err, wanted := codec.Unmarshal([]byte(text), &have), json.Unmarshal([]byte(text), &want)
 		if (err != nil) != (wanted != nil) {

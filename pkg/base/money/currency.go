@@ -3,7 +3,6 @@ package money
 import (
 	"cmp"
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -52,18 +51,18 @@ func Decimals(code string) int32 {
 
 // DefaultMaxFare returns the largest fare of a tenant that has set none: about
 // 2,000 US dollars. It is Max for a currency that is no longer in use.
-func DefaultMaxFare(code string) json.Number {
+func DefaultMaxFare(code string) Amount {
 	if c, known := currencies()[code]; known {
-		return Number(decimal.NewFromInt(c.fare))
+		return Of(decimal.NewFromInt(c.fare))
 	}
-	return Number(Max)
+	return Of(Max)
 }
 
 // MaxFare returns a tenant's largest fare: its own, or DefaultMaxFare if that is "".
-func MaxFare(own json.Number, code string) json.Number { return cmp.Or(own, DefaultMaxFare(code)) }
+func MaxFare(own Amount, code string) Amount { return cmp.Or(own, DefaultMaxFare(code)) }
 
-// DefaultMaxPosting returns the largest posting to a wallet of a tenant that has
-// set none: about 10,000 US dollars.
-func DefaultMaxPosting(code string) json.Number {
-	return Number(decimal.Min(Must(DefaultMaxFare(code)).Mul(decimal.NewFromInt(5)), Max))
+// MaxPosting returns a tenant's largest posting to a wallet: its own, or about 10,000 US
+// dollars if that is "".
+func MaxPosting(own Amount, code string) Amount {
+	return cmp.Or(own, Of(decimal.Min(DefaultMaxFare(code).Decimal().Mul(decimal.NewFromInt(5)), Max)))
 }

@@ -1,7 +1,7 @@
 package money
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/shopspring/decimal"
@@ -11,44 +11,16 @@ import (
 var Max = decimal.New(1, 12)
 
 // Parse reads a number exactly. It returns an error for a text that is not a
-// number, for more than 1,100 characters, and for an exponent above 30 or below
-// -1100. A double has at most 1,074 decimals, so every double up to 1e30 is read.
-func Parse(n json.Number) (decimal.Decimal, error) {
-	if len(n) > 1100 {
-		return decimal.Zero, fmt.Errorf("amount has %d characters, expected at most 1,100", len(n))
+// number, and for one that is not in range.
+func Parse[T ~string](n T) (decimal.Decimal, error) {
+	if !InRange(n) {
+		return decimal.Zero, errors.New("amount is out of range")
 	}
 	d, err := decimal.NewFromString(string(n))
 	if err != nil {
 		return decimal.Zero, fmt.Errorf("amount: %w", err)
 	}
-	if e := d.Exponent(); e > 30 || e < -1100 {
-		return decimal.Zero, fmt.Errorf("amount has the exponent %d, expected -1100 to 30", e)
-	}
 	return d, nil
-}
-
-// Must reads an amount that this service wrote. It panics if n is not an amount.
-func Must(n json.Number) decimal.Decimal {
-	d, err := Parse(n)
-	if err != nil {
-		panic(err)
-	}
-	return d
-}
-
-// Number formats an amount: no exponent, no zeros at the end of a fraction, no
-// minus zero.
-func Number(d decimal.Decimal) json.Number {
-	if d.IsZero() {
-		return "0"
-	}
-	return json.Number(d.String())
-}
-
-// Ptr is Number for a field that may be null.
-func Ptr(d decimal.Decimal) *json.Number {
-	n := Number(d)
-	return &n
 }
 
 // tolerance is the largest difference between a caller's amount and the amount
@@ -59,7 +31,7 @@ var tolerance = decimal.New(5, -7)
 // Accept reads an amount from a caller. The amount must be from 0 to Max. It is
 // rounded to the decimals of the currency, and must differ from the rounded
 // amount by less than tolerance. The text of an error is safe to show.
-func Accept(n json.Number, currency string) (decimal.Decimal, error) {
+func Accept[T ~string](n T, currency string) (decimal.Decimal, error) {
 	d, err := Parse(n)
 	if err != nil {
 		return decimal.Zero, fmt.Errorf("expected a number")

@@ -1,7 +1,6 @@
 package money
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -13,24 +12,24 @@ const withinDecimals = 9
 
 // Within reports whether *n is a number from -bound to bound, such as a
 // coordinate. If so, it rounds *n half-even to nine decimals and writes it in the
-// form of Number. Therefore equal coordinates are equal texts.
-func Within(n *json.Number, bound int64) bool {
-	if plain(*n, bound) {
+// form of Of. Therefore equal coordinates are equal texts.
+func Within[T ~string](n *T, bound int64) bool {
+	if plain(string(*n), bound) {
 		return true
 	}
 	d, err := Parse(*n)
 	if err != nil || d.Abs().GreaterThan(decimal.NewFromInt(bound)) {
 		return false
 	}
-	*n = Number(d.RoundBank(withinDecimals))
+	*n = T(Of(d.RoundBank(withinDecimals)))
 	return true
 }
 
 // plain reports whether a number is within ±limit, has at most nine decimals and
-// is already in the form of Number. Such a number needs no decimal arithmetic.
+// is already in the form of Of. Such a number needs no decimal arithmetic.
 // For ±limit itself plain reports false.
-func plain(n json.Number, limit int64) bool {
-	text, negative := strings.CutPrefix(string(n), "-")
+func plain(number string, limit int64) bool {
+	text, negative := strings.CutPrefix(number, "-")
 	whole, decimals, fraction := strings.Cut(text, ".")
 	if len(whole) < 1 || len(whole) > 3 || len(whole) > 1 && whole[0] == '0' || fraction &&
 		(decimals == "" || len(decimals) > withinDecimals || decimals[len(decimals)-1] == '0') {

@@ -3,7 +3,6 @@ package counter
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -103,7 +102,7 @@ func (c Changes) Write(tx *table.Tx, t table.Tenant, shard int) (last *table.Op)
 	}) {
 		add := map[string]any{"version": 1}
 		for name, by := range c[r] {
-			add[prefix+name] = money.Number(by)
+			add[prefix+name] = money.Of(by)
 		}
 		last = tx.Update(r.Key(t, shard), table.Change{Default: map[string]any{"type": "counter", "v": 1}, Add: add})
 	}
@@ -111,22 +110,10 @@ func (c Changes) Write(tx *table.Tx, t table.Tenant, shard int) (last *table.Op)
 }
 
 // Of adds the sums of a counter's item to sums.
-func Of(it table.Item, sums Sums) error {
+func Of(it table.Item, sums Sums) {
 	for name, n := range it.Counters(prefix) {
-		d, err := parse(n)
-		if err != nil {
-			return fmt.Errorf("counter %s: %w", it.PK, err)
-		}
-		sums.Add(name, d)
+		sums.Add(name, n.Decimal())
 	}
-	return nil
-}
-
-func parse(n json.Number) (decimal.Decimal, error) {
-	if d, err := decimal.NewFromString(string(n)); err == nil {
-		return d, nil
-	}
-	return decimal.Zero, fmt.Errorf("%q is not a number", n)
 }
 
 // Read reads counters of a tenant with one eventually consistent batch get. n is
@@ -149,9 +136,7 @@ func Read(ctx context.Context, t table.Tenant, n int, refs ...Ref) (map[Ref]Sums
 		return nil, fmt.Errorf("counters: %w", err)
 	}
 	for _, it := range items {
-		if err := Of(it, out[of[it.Key]]); err != nil {
-			return nil, err
-		}
+		Of(it, out[of[it.Key]])
 	}
 	return out, nil
 }

@@ -1,10 +1,11 @@
 package table
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"svc/pkg/base/money"
 )
 
 // kind is the type of a stored attribute.
@@ -50,11 +51,11 @@ func (a attrs) of(name string, k kind) string {
 
 // counters returns the number attributes whose names begin with prefix. The keys
 // are the names without the prefix.
-func (a attrs) counters(prefix string) map[string]json.Number {
-	out := map[string]json.Number{}
+func (a attrs) counters(prefix string) map[string]money.Amount {
+	out := map[string]money.Amount{}
 	for i := range a {
 		if name, ok := strings.CutPrefix(a[i].name, prefix); ok && name != "" && a[i].kind == kindNumber {
-			out[name] = json.Number(a[i].text)
+			out[name] = money.Amount(a[i].text)
 		}
 	}
 	return out

@@ -2,7 +2,6 @@ package table_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -13,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"svc/internal/test/testkit"
+	"svc/pkg/base/money"
 	"svc/pkg/data/table"
 )
 
@@ -21,7 +21,7 @@ type doc struct{ Name string }
 func item(t table.Tenant, id string) table.Item {
 	return table.Item{Key: t.Key("THING", id, "THING"), Type: "thing", Version: 1, R: id,
 		G: [4]string{t.Partition("THINGS")},
-		Attrs: map[string]any{"color": "red", "n": 3, "on": true, "price": json.Number("12.50"), "tags": []string{"a", "b"},
+		Attrs: map[string]any{"color": "red", "n": 3, "on": true, "price": money.Amount("12.50"), "tags": []string{"a", "b"},
 			"none": []string{}},
 		Doc: doc{Name: "thing " + id}, Expires: time.Unix(2_000_000_000, 0)}
 }
@@ -44,7 +44,8 @@ func TestItemComesBackAsWritten(t *testing.T) {
 	}
 	have := []any{got.Type, got.Version, got.R, got.G[0], got.Text("color"), got.Int("n"), got.Flag("on"),
 		got.Number("price"), got.Strings("tags"), got.Has("none"), d.Name, got.Expires.Unix()}
-	want := []any{"thing", int64(1), "1", "T#ten_1#THINGS", "red", int64(3), true, json.Number("12.5"), []string{"a", "b"},
+	want := []any{"thing", int64(1), "1", "T#ten_1#THINGS", "red", int64(3), true, money.Amount("12.5"),
+		[]string{"a", "b"},
 		false, "thing 1", int64(2_000_000_000)}
 	if diff := cmp.Diff(want, have); diff != "" {
 		t.Fatal(diff)
@@ -76,7 +77,7 @@ func TestConditions(t *testing.T) {
 			tx.Check(it.Key).If("'color' = ?", "blue").Else(errMine)
 		}, errMine},
 		{"update", func(tx *table.Tx) {
-			tx.Update(it.Key, table.Change{Set: map[string]any{"color": "blue"}, Add: map[string]any{"n": json.Number("-1.5")},
+			tx.Update(it.Key, table.Change{Set: map[string]any{"color": "blue"}, Add: map[string]any{"n": money.Amount("-1.5")},
 				Remove: []string{"on"}}).If("'n' = ?", 3)
 		}, nil},
 		{"and of conditions", func(tx *table.Tx) { tx.Delete(it.Key).If("'color' = ?", "blue").If("'n' = ?", 9) },

@@ -2,7 +2,6 @@ package table
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"svc/pkg/base/codec"
 	"svc/pkg/base/fault"
+	"svc/pkg/base/money"
 )
 
 // Item is one stored item. Keys, conditions, filters and arithmetic use
@@ -23,7 +23,7 @@ type Item struct {
 	Version  int64          // Replace checks and increments it; 0 if the item has none
 	G        [4]string      // partitions in the indexes by-g1…by-g4; "" keeps the item out of that index
 	R        string         // position in those partitions, unique in each
-	Attrs    map[string]any // string, int, int64, bool, json.Number, []string (a set; empty: omitted); nil: absent
+	Attrs    map[string]any // string, int, int64, bool, money.Amount, []string (a set; empty: omitted); nil: absent
 	Doc      any            // marshalled as JSON; nil for none. Read it with Decode
 	Expires  time.Time      // attribute expiresAt; zero means never. Deletion comes later: readers must check Live
 	Preserve Unknown        // unknown data of the stored item, to preserve
@@ -59,11 +59,17 @@ func (it Item) Raw() string { return it.raw.of("doc", kindText) }
 func (it Item) Text(name string) string { return it.raw.of(name, kindText) }
 
 // Number returns a number attribute, "0" if absent.
-func (it Item) Number(name string) json.Number {
-	if n := it.raw.of(name, kindNumber); n != "" {
-		return json.Number(n)
+func (it Item) Number(name string) money.Amount {
+	return money.Amount(cmp.Or(it.raw.of(name, kindNumber), "0")) // every number of DynamoDB is in range
+}
+
+// Amount returns a string attribute that is an amount, "" if absent or another text.
+func (it Item) Amount(name string) money.Amount {
+	text := it.Text(name)
+	if _, err := money.Parse(text); err != nil {
+		return ""
 	}
-	return "0"
+	return money.Amount(text)
 }
 
 // Int returns an integer attribute, 0 if absent.
@@ -96,7 +102,7 @@ func (it Item) Shard() string {
 
 // Counters returns all number attributes whose names begin with prefix. The
 // keys are the names without the prefix.
-func (it Item) Counters(prefix string) map[string]json.Number { return it.raw.counters(prefix) }
+func (it Item) Counters(prefix string) map[string]money.Amount { return it.raw.counters(prefix) }
 
 // Decoded converts attributes in the SDK's form, such as those of a stream
 // record, into an Item.
@@ -208,7 +214,7 @@ func attribute(value any) (types.AttributeValue, error) {
 		return num(strconv.FormatInt(v, 10)), nil
 	case bool:
 		return &types.AttributeValueMemberBOOL{Value: v}, nil
-	case json.Number:
+	case money.Amount:
 		return num(string(v)), nil
 	case []string:
 		if len(v) == 0 {

@@ -7,6 +7,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go/middleware"
+
+	"svc/pkg/base/codec"
 )
 
 // Meter counts the cost of the requests that are sent with its context.
@@ -57,9 +59,9 @@ func (m *Meter) end(depth int, reads bool, used []types.ConsumedCapacity) {
 	defer m.mu.Unlock()
 	m.depth = max(m.depth, depth)
 	for _, c := range used {
-		total, own := value(c.CapacityUnits), value(c.CapacityUnits)
+		total, own := codec.OrZero(c.CapacityUnits), codec.OrZero(c.CapacityUnits)
 		if c.Table != nil {
-			own = value(c.Table.CapacityUnits)
+			own = codec.OrZero(c.Table.CapacityUnits)
 		}
 		if reads {
 			m.reads += total
@@ -68,13 +70,6 @@ func (m *Meter) end(depth int, reads bool, used []types.ConsumedCapacity) {
 		m.writes += own
 		m.index += total - own
 	}
-}
-
-func value(f *float64) float64 {
-	if f == nil {
-		return 0
-	}
-	return *f
 }
 
 // metered sends a request, and counts it in the context's Meter.

@@ -3,7 +3,6 @@ package table
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,6 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/guregu/dynamo/v2"
+
+	"svc/pkg/base/money"
 )
 
 // Tx is one conditional transaction: all of its operations succeed or none
@@ -129,10 +130,10 @@ func (tx *Tx) op(op *Op) *Op {
 
 // If adds a condition. All conditions of an operation must hold. The condition
 // is a DynamoDB expression. Quote attribute names with single quotes; write ?
-// for a value (string, int, int64, bool, json.Number): If("'status' = ?", "ONLINE").
+// for a value (string, int, int64, bool, money.Amount): If("'status' = ?", "ONLINE").
 func (op *Op) If(expression string, args ...any) *Op {
 	for i, arg := range args {
-		if n, ok := arg.(json.Number); ok {
+		if n, ok := arg.(money.Amount); ok {
 			args[i] = num(string(n))
 		}
 	}

@@ -1,12 +1,12 @@
 package table_test
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"svc/internal/test/testkit"
+	"svc/pkg/base/money"
 	"svc/pkg/data/table"
 )
 
@@ -16,7 +16,7 @@ import (
 func TestNewerBuildsDataSurvives(t *testing.T) {
 	tn := testkit.Table(t).Tenant("ten_1")
 	newer := table.Item{Key: tn.Key("THING", "1", "THING"), Type: "thing", Version: 1, Layout: 3,
-		Attrs: map[string]any{"color": "red", "gone": "x", "text": "ü", "number": json.Number("1.5"), "flag": true,
+		Attrs: map[string]any{"color": "red", "gone": "x", "text": "ü", "number": money.Amount("1.5"), "flag": true,
 			"set": []string{"a", "b"}},
 		Doc: map[string]any{"Name": "old", "extra": map[string]any{"a": []int{1, 2}}, "nothing": nil, "quote\"d": "\n"}}
 	testkit.Must(t, tn.Load(t.Context(), newer))
@@ -32,7 +32,7 @@ func TestNewerBuildsDataSurvives(t *testing.T) {
 	testkit.Must(t, err)
 	have := []any{got.Layout, got.Version, got.Text("color"), got.Has("gone"), got.Text("text"), got.Number("number"),
 		got.Flag("flag"), got.Strings("set")}
-	want := []any{3, int64(3), "blue", false, "ü", json.Number("1.5"), true, []string{"a", "b"}}
+	want := []any{3, int64(3), "blue", false, "ü", money.Amount("1.5"), true, []string{"a", "b"}}
 	if diff := cmp.Diff(want, have); diff != "" {
 		t.Error(diff)
 	}

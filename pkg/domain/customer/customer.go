@@ -1,7 +1,6 @@
 package customer
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -16,16 +15,16 @@ import (
 
 // Customer is a rider in the shape of the operator's list.
 type Customer struct {
-	ID         string       `json:"id" doc:"Identifier of the rider."`
-	Name       string       `json:"name" doc:"The name to show."`
-	FirstName  string       `json:"firstName" doc:"First name."`
-	LastName   string       `json:"lastName" doc:"Last name."`
-	Email      string       `json:"email" doc:"Email address. Empty for a customer who was added by phone, who cannot sign in."`
-	Phone      *string      `json:"phone" doc:"Phone number."`
-	TotalTrips int64        `json:"totalTrips" doc:"Completed trips."`
-	Rating     *json.Number `json:"rating" nullable:"true" doc:"Mean rating, 0 to 5; null before the first rating."`
-	CreatedAt  string       `json:"createdAt" format:"date-time" doc:"When the account was created."`
-	ErasedAt   *string      `json:"erasedAt,omitempty" format:"date-time" doc:"When the person was erased; absent otherwise. Name and address are then empty. An extension of the specification."`
+	ID         string        `json:"id" doc:"Identifier of the rider."`
+	Name       string        `json:"name" doc:"The name to show."`
+	FirstName  string        `json:"firstName" doc:"First name."`
+	LastName   string        `json:"lastName" doc:"Last name."`
+	Email      string        `json:"email" doc:"Email address. Empty for a customer who was added by phone, who cannot sign in."`
+	Phone      *string       `json:"phone" doc:"Phone number."`
+	TotalTrips int64         `json:"totalTrips" doc:"Completed trips."`
+	Rating     *money.Amount `json:"rating" nullable:"true" doc:"Mean rating, 0 to 5; null before the first rating."`
+	CreatedAt  string        `json:"createdAt" format:"date-time" doc:"When the account was created."`
+	ErasedAt   *string       `json:"erasedAt,omitempty" format:"date-time" doc:"When the person was erased; absent otherwise. Name and address are then empty. An extension of the specification."`
 }
 
 // Record is a customer with the fields that the API does not show.
@@ -84,8 +83,8 @@ func (r *Record) normalize() error {
 	wrong.Unless(r.Email == "" && r.Phone != nil || email.Valid(email.Fold(r.Email)), "email",
 		"expected a mail address, or a phone without one")
 	if r.Rating != nil {
-		d, err := money.Parse(*r.Rating)
-		wrong.Unless(err == nil && !d.IsNegative() && !d.GreaterThan(money.Must("5")), "rating", "expected 0 to 5")
+		d := r.Rating.Decimal()
+		wrong.Unless(!d.IsNegative() && !d.GreaterThan(decimal.NewFromInt(5)), "rating", "expected 0 to 5")
 		r.Rating = money.Ptr(d)
 	}
 	for _, label := range []struct {

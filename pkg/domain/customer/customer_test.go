@@ -1,7 +1,6 @@
 package customer_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,6 +15,7 @@ import (
 	"svc/pkg/access/login"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
@@ -83,7 +83,7 @@ func TestRecord(t *testing.T) {
 	for name, change := range map[string]func(*customer.Record){
 		"address": func(r *customer.Record) { r.Email = "nobody" },
 		"name":    func(r *customer.Record) { r.Name, r.FirstName, r.LastName = "", "", "" },
-		"rating":  func(r *customer.Record) { n := json.Number("5.1"); r.Rating = &n },
+		"rating":  func(r *customer.Record) { n := money.Amount("5.1"); r.Rating = &n },
 	} {
 		if _, err := customer.Store.Change(t.Context(), tn, by, ana.ID,
 			func(r *customer.Record) error { change(r); return nil }); err == nil {

@@ -28,15 +28,15 @@ type Business struct {
 	LogoURL  *string     `json:"logoUrl" format:"uri" doc:"An https URL of the logo."`
 	Active   bool        `json:"active" doc:"Always true here, because lists contain only active businesses."`
 
-	DeliveryFee json.Number `json:"-"` // of a rider's order, currency units
+	DeliveryFee money.Amount `json:"-"` // of a rider's order, currency units
 }
 
 // ManagedBusiness is a business as those who manage it see it. It has no opening hours:
 // holidays, breaks and a full kitchen would need the switch Active anyway.
 type ManagedBusiness struct {
 	Business
-	Active      bool        `json:"active" doc:"Whether riders see the business and may order."`
-	DeliveryFee json.Number `json:"deliveryFee" example:"3.99" doc:"Fee of each order that a rider places, currency units."`
+	Active      bool         `json:"active" doc:"Whether riders see the business and may order."`
+	DeliveryFee money.Amount `json:"deliveryFee" example:"3.99" doc:"Fee of each order that a rider places, currency units."`
 }
 
 // Managed returns the business with everything.
@@ -93,7 +93,7 @@ func (b *Business) normalize(currency string) error {
 	wrong.Unless(b.Phone == nil || phone.Is(*b.Phone), "phone", "expected a phone number, as in +1 212 555 0181")
 	fee, err := money.Accept(cmp.Or(b.DeliveryFee, "0"), currency)
 	wrong.Unless(err == nil, "deliveryFee", "%v", err)
-	b.DeliveryFee = money.Number(fee)
+	b.DeliveryFee = money.Of(fee)
 	if b.LogoURL != nil {
 		message, uri := branding.CheckURL(*b.LogoURL), branding.URI(*b.LogoURL)
 		b.LogoURL = &uri

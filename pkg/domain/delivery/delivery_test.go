@@ -2,7 +2,6 @@ package delivery_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
@@ -17,6 +16,7 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
@@ -259,7 +259,7 @@ func TestOrderRules(t *testing.T) {
 		"no lines": func(o *delivery.Order) { o.Items = nil },
 		"quantity": func(o *delivery.Order) { o.Items = []delivery.Line{{Name: "Tea", UnitPrice: "3"}} },
 		"price": func(o *delivery.Order) {
-			o.Items = []delivery.Line{{Name: "Tea", Quantity: 1, UnitPrice: json.Number("3.005")}}
+			o.Items = []delivery.Line{{Name: "Tea", Quantity: 1, UnitPrice: money.Amount("3.005")}}
 		}, "fee": func(o *delivery.Order) { o.DeliveryFee = "-1" },
 	} {
 		o := good

@@ -7,6 +7,7 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/edge/api"
@@ -45,15 +46,15 @@ type oneBusiness struct {
 
 // BusinessEdit has the members of a business that its company decides.
 type BusinessEdit struct {
-	Name        string       `json:"name" minLength:"1" maxLength:"100" example:"Corner Deli" doc:"Name of the business."`
-	Category    string       `json:"category" minLength:"1" maxLength:"100" example:"restaurant" doc:"What kind of business it is."`
-	Address     string       `json:"address" minLength:"1" maxLength:"300" example:"91 Canal Row" doc:"Address of the business as text."`
-	Lat         json.Number  `json:"lat" minimum:"-90" maximum:"90" example:"40.7196" doc:"Degrees."`
-	Lng         json.Number  `json:"lng" minimum:"-180" maximum:"180" example:"-74.0013" doc:"Degrees."`
-	Phone       *string      `json:"phone,omitempty" nullable:"true" maxLength:"100" example:"+1 212 555 0181" doc:"Phone number."`
-	LogoURL     *string      `json:"logoUrl,omitempty" nullable:"true" maxLength:"2000" example:"https://cdn.metro.example/deli.png" doc:"An https URL of the logo."`
-	Active      *bool        `json:"active,omitempty" default:"true" doc:"Whether riders see the business and may order."`
-	DeliveryFee *json.Number `json:"deliveryFee,omitempty" minimum:"0" example:"3.99" doc:"Fee of each order that a rider places, currency units; 0 if absent."`
+	Name        string        `json:"name" minLength:"1" maxLength:"100" example:"Corner Deli" doc:"Name of the business."`
+	Category    string        `json:"category" minLength:"1" maxLength:"100" example:"restaurant" doc:"What kind of business it is."`
+	Address     string        `json:"address" minLength:"1" maxLength:"300" example:"91 Canal Row" doc:"Address of the business as text."`
+	Lat         json.Number   `json:"lat" minimum:"-90" maximum:"90" example:"40.7196" doc:"Degrees."`
+	Lng         json.Number   `json:"lng" minimum:"-180" maximum:"180" example:"-74.0013" doc:"Degrees."`
+	Phone       *string       `json:"phone,omitempty" nullable:"true" maxLength:"100" example:"+1 212 555 0181" doc:"Phone number."`
+	LogoURL     *string       `json:"logoUrl,omitempty" nullable:"true" maxLength:"2000" example:"https://cdn.metro.example/deli.png" doc:"An https URL of the logo."`
+	Active      *bool         `json:"active,omitempty" default:"true" doc:"Whether riders see the business and may order."`
+	DeliveryFee *money.Amount `json:"deliveryFee,omitempty" minimum:"0" example:"3.99" doc:"Fee of each order that a rider places, currency units; 0 if absent."`
 }
 
 func editOf(b Business) BusinessEdit {

@@ -2,7 +2,6 @@ package delivery
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -27,11 +26,11 @@ type MenuItem struct {
 
 // MenuItemEdit has the members of a menu item that its company decides.
 type MenuItemEdit struct {
-	Name        string      `json:"name" minLength:"1" maxLength:"100" example:"Reuben" doc:"Name of the item."`
-	Description *string     `json:"description,omitempty" nullable:"true" maxLength:"1000" example:"On rye, with sauerkraut" doc:"What riders get."`
-	Section     *string     `json:"section,omitempty" nullable:"true" minLength:"1" maxLength:"100" example:"Sandwiches" doc:"The part of the menu in which it is."`
-	Price       json.Number `json:"price" minimum:"0" example:"15.5" doc:"Price of one, currency units."`
-	Available   *bool       `json:"available,omitempty" default:"true" doc:"Whether riders see the item and may order it."`
+	Name        string       `json:"name" minLength:"1" maxLength:"100" example:"Reuben" doc:"Name of the item."`
+	Description *string      `json:"description,omitempty" nullable:"true" maxLength:"1000" example:"On rye, with sauerkraut" doc:"What riders get."`
+	Section     *string      `json:"section,omitempty" nullable:"true" minLength:"1" maxLength:"100" example:"Sandwiches" doc:"The part of the menu in which it is."`
+	Price       money.Amount `json:"price" minimum:"0" example:"15.5" doc:"Price of one, currency units."`
+	Available   *bool        `json:"available,omitempty" default:"true" doc:"Whether riders see the item and may order it."`
 }
 
 // MenuItemKey returns the key of an item of a business's menu.
@@ -72,7 +71,7 @@ func (m *MenuItem) normalize(currency string) error {
 		"expected at most 1,000 characters, and no control characters but line breaks and tabs")
 	price, err := money.Accept(m.Price, currency)
 	wrong.Unless(err == nil, "price", "%v", err)
-	m.Price = money.Number(price)
+	m.Price = money.Of(price)
 	if m.Available == nil {
 		yes := true
 		m.Available = &yes

@@ -1,7 +1,7 @@
 package delivery
 
 import (
-	"encoding/json"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -19,27 +19,27 @@ import (
 // Names and prices are those of the menu at the request, and stay. The company collects
 // the total itself: an order has no way of payment, and its delivery changes no wallet.
 type Order struct {
-	ID              string      `json:"id" doc:"Identifier of the order."`
-	OrderCode       string      `json:"orderCode" doc:"Short code for people."`
-	Status          string      `json:"status" enum:"PENDING,ACCEPTED,PREPARING,READY,PICKED_UP,DELIVERED,CANCELLED" doc:"Where the order stands."`
-	BusinessID      string      `json:"businessId" doc:"The business that prepares the order."`
-	CustomerID      string      `json:"customerId" doc:"The rider who ordered."`
-	DriverID        *string     `json:"driverId" doc:"The driver who delivers; null until one is assigned."`
-	Items           []Line      `json:"items" doc:"What was ordered."`
-	Subtotal        json.Number `json:"subtotal" doc:"Sum of the lines, currency units."`
-	DeliveryFee     json.Number `json:"deliveryFee" doc:"Fee for the delivery, currency units."`
-	Total           json.Number `json:"total" doc:"Subtotal and fee, currency units."`
-	Currency        string      `json:"currency" doc:"ISO 4217 code."`
-	DeliveryAddress string      `json:"deliveryAddress" doc:"Where to deliver."`
-	CreatedAt       string      `json:"createdAt" format:"date-time" doc:"When the order was placed."`
-	UpdatedAt       string      `json:"updatedAt" format:"date-time" doc:"When the order last changed."`
+	ID              string       `json:"id" doc:"Identifier of the order."`
+	OrderCode       string       `json:"orderCode" doc:"Short code for people."`
+	Status          string       `json:"status" enum:"PENDING,ACCEPTED,PREPARING,READY,PICKED_UP,DELIVERED,CANCELLED" doc:"Where the order stands."`
+	BusinessID      string       `json:"businessId" doc:"The business that prepares the order."`
+	CustomerID      string       `json:"customerId" doc:"The rider who ordered."`
+	DriverID        *string      `json:"driverId" doc:"The driver who delivers; null until one is assigned."`
+	Items           []Line       `json:"items" doc:"What was ordered."`
+	Subtotal        money.Amount `json:"subtotal" doc:"Sum of the lines, currency units."`
+	DeliveryFee     money.Amount `json:"deliveryFee" doc:"Fee for the delivery, currency units."`
+	Total           money.Amount `json:"total" doc:"Subtotal and fee, currency units."`
+	Currency        string       `json:"currency" doc:"ISO 4217 code."`
+	DeliveryAddress string       `json:"deliveryAddress" doc:"Where to deliver."`
+	CreatedAt       string       `json:"createdAt" format:"date-time" doc:"When the order was placed."`
+	UpdatedAt       string       `json:"updatedAt" format:"date-time" doc:"When the order last changed."`
 }
 
 // Line is one line of an order.
 type Line struct {
-	Name      string      `json:"name" doc:"Name of the item."`
-	Quantity  int         `json:"quantity" minimum:"1" doc:"How many."`
-	UnitPrice json.Number `json:"unitPrice" doc:"Price of one, currency units."`
+	Name      string       `json:"name" doc:"Name of the item."`
+	Quantity  int          `json:"quantity" minimum:"1" doc:"How many."`
+	UnitPrice money.Amount `json:"unitPrice" doc:"Price of one, currency units."`
 }
 
 // Statuses lists the statuses through which an order goes, in this order, and
@@ -101,15 +101,12 @@ func (o *Order) normalize() error {
 	wrong.Unless(plaintext.IsLine(o.DeliveryAddress, 300), "deliveryAddress", "expected %s", plaintext.Rule(300))
 	wrong.Unless(len(o.Items) > 0 && len(o.Items) <= 100, "item", "expected 1 to 100 lines")
 	subtotal := o.lines(&wrong)
-	if o.DeliveryFee == "" {
-		o.DeliveryFee = "0"
-	}
-	fee, err := money.Accept(o.DeliveryFee, o.Currency)
+	fee, err := money.Accept(cmp.Or(o.DeliveryFee, "0"), o.Currency)
 	wrong.Unless(err == nil, "deliveryFee", "%v", err)
 	if len(wrong) > 0 {
 		return wrong.Err()
 	}
-	o.DeliveryFee, o.Subtotal, o.Total = money.Number(fee), money.Number(subtotal), money.Number(subtotal.Add(fee))
+	o.DeliveryFee, o.Subtotal, o.Total = money.Of(fee), money.Of(subtotal), money.Of(subtotal.Add(fee))
 	return nil
 }
 
@@ -124,7 +121,7 @@ func (o *Order) lines(wrong *fault.Faults) (subtotal decimal.Decimal) {
 		line.Name = strings.TrimSpace(line.Name)
 		wrong.Unless(plaintext.IsLine(line.Name, 100) && line.Quantity >= 1 && line.Quantity <= 1000, "item",
 			"expected as a name %s, and a quantity of 1 to 1,000", plaintext.Rule(100))
-		line.UnitPrice = money.Number(price)
+		line.UnitPrice = money.Of(price)
 		subtotal = subtotal.Add(price.Mul(decimal.NewFromInt(int64(line.Quantity))))
 	}
 	return subtotal

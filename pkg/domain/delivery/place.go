@@ -2,7 +2,6 @@ package delivery
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	"svc/pkg/access/authz"
@@ -98,10 +97,10 @@ func myMenu(ctx context.Context, c *api.Caller, in *oneBusiness) (*api.Items[Men
 
 // OrderRequest is what a rider orders. ExpectedTotal is for an app whose menu may be old.
 type OrderRequest struct {
-	BusinessID      string       `json:"businessId" minLength:"1" maxLength:"100" example:"biz_01JT7M4C6Q8V2N5X9B3D1F7H0K" doc:"An active business of the company."`
-	Items           []MenuChoice `json:"items" minItems:"1" maxItems:"50" nullable:"false" doc:"What to prepare."`
-	DeliveryAddress string       `json:"deliveryAddress" minLength:"1" maxLength:"300" example:"12 Harbour Street" doc:"Where to deliver."`
-	ExpectedTotal   *json.Number `json:"expectedTotal,omitempty" minimum:"0" example:"34.99" doc:"What the rider was told, currency units: the order fails if it costs anything else."`
+	BusinessID      string        `json:"businessId" minLength:"1" maxLength:"100" example:"biz_01JT7M4C6Q8V2N5X9B3D1F7H0K" doc:"An active business of the company."`
+	Items           []MenuChoice  `json:"items" minItems:"1" maxItems:"50" nullable:"false" doc:"What to prepare."`
+	DeliveryAddress string        `json:"deliveryAddress" minLength:"1" maxLength:"300" example:"12 Harbour Street" doc:"Where to deliver."`
+	ExpectedTotal   *money.Amount `json:"expectedTotal,omitempty" minimum:"0" example:"34.99" doc:"What the rider was told, currency units: the order fails if it costs anything else."`
 }
 
 // MenuChoice is one line of an order.
@@ -160,11 +159,9 @@ func placeOrder(ctx context.Context, c *api.Caller, in *placeInput) (*Order, err
 	if err := o.prepare(c.By()); err != nil {
 		return nil, api.InBody(err)
 	}
-	if told := in.Body.ExpectedTotal; told != nil {
-		if d, err := money.Parse(*told); err != nil || !d.Equal(money.Must(o.Total)) {
-			return nil, fault.InvalidState("The order costs %s %s. Show it, and order again with this expectedTotal.", o.Total,
-				o.Currency)
-		}
+	if told := in.Body.ExpectedTotal; told != nil && !told.Decimal().Equal(o.Total.Decimal()) {
+		return nil, fault.InvalidState("The order costs %s %s. Show it, and order again with this expectedTotal.", o.Total,
+			o.Currency)
 	}
 	return api.Make(ctx, c, &o, func(tx *table.Tx) error {
 		o.add(tx, c.Tenant, c.By(), state.Flags)

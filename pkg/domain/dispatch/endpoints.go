@@ -8,7 +8,6 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
-	"svc/pkg/base/money"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/location"
@@ -150,7 +149,7 @@ func open(ctx context.Context, c *api.Caller, _ *struct{}) (*api.Items[OpenTrip]
 	if err != nil {
 		return nil, err
 	}
-	radius, _ := money.Must(d.Dispatch.SearchRadiusKm).Float64()
+	radius, _ := d.Dispatch.SearchRadiusKm.Decimal().Float64()
 	here := location.At(l.Lat, l.Lng)
 	entries, err := location.Around(ctx, c.Tenant, openTrips, here, radius)
 	if err != nil {

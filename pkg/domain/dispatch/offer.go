@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/driver"
@@ -14,19 +15,19 @@ import (
 
 // OpenTrip is what a driver sees of a trip before accepting it.
 type OpenTrip struct {
-	TripID           string       `json:"tripId" example:"trp_01JT7M4C6Q8V2N5X9B3D1F7H0K" doc:"Identifier of the trip."`
-	DistanceToOrigin json.Number  `json:"distanceToOrigin" example:"1.35" doc:"From the driver to the origin along the great circle, kilometres."`
-	OriginAddress    string       `json:"originAddress" doc:"Where the ride begins."`
-	OriginLat        json.Number  `json:"originLat" doc:"Degrees."`
-	OriginLng        json.Number  `json:"originLng" doc:"Degrees."`
-	DestAddress      *string      `json:"destAddress" doc:"Where the ride ends."`
-	DestLat          *json.Number `json:"destLat" nullable:"true" doc:"Degrees."`
-	DestLng          *json.Number `json:"destLng" nullable:"true" doc:"Degrees."`
-	ServiceTypeID    *string      `json:"serviceTypeId" doc:"The service type of the trip."`
-	PaymentType      string       `json:"paymentType" enum:"CASH,CARD,WALLET" doc:"How the rider pays."`
-	EstimatedFare    *json.Number `json:"estimatedFare" nullable:"true" doc:"Estimated fare, currency units."`
-	Currency         string       `json:"currency" example:"USD" doc:"ISO 4217 code."`
-	RequestedAt      string       `json:"requestedAt" format:"date-time" doc:"When the rider requested the trip."`
+	TripID           string        `json:"tripId" example:"trp_01JT7M4C6Q8V2N5X9B3D1F7H0K" doc:"Identifier of the trip."`
+	DistanceToOrigin money.Amount  `json:"distanceToOrigin" example:"1.35" doc:"From the driver to the origin along the great circle, kilometres."`
+	OriginAddress    string        `json:"originAddress" doc:"Where the ride begins."`
+	OriginLat        json.Number   `json:"originLat" doc:"Degrees."`
+	OriginLng        json.Number   `json:"originLng" doc:"Degrees."`
+	DestAddress      *string       `json:"destAddress" doc:"Where the ride ends."`
+	DestLat          *json.Number  `json:"destLat" nullable:"true" doc:"Degrees."`
+	DestLng          *json.Number  `json:"destLng" nullable:"true" doc:"Degrees."`
+	ServiceTypeID    *string       `json:"serviceTypeId" doc:"The service type of the trip."`
+	PaymentType      string        `json:"paymentType" enum:"CASH,CARD,WALLET" doc:"How the rider pays."`
+	EstimatedFare    *money.Amount `json:"estimatedFare" nullable:"true" doc:"Estimated fare, currency units."`
+	Currency         string        `json:"currency" example:"USD" doc:"ISO 4217 code."`
+	RequestedAt      string        `json:"requestedAt" format:"date-time" doc:"When the rider requested the trip."`
 }
 
 // rideOf returns what a driver at that distance sees of the trip.
@@ -36,8 +37,8 @@ func rideOf(t trip.Trip, kilometres float64) OpenTrip {
 }
 
 // distance rounds to metres.
-func distance(kilometres float64) json.Number {
-	return json.Number(strconv.FormatFloat(float64(int64(kilometres*1000+0.5))/1000, 'f', -1, 64))
+func distance(kilometres float64) money.Amount {
+	return money.Amount(strconv.FormatFloat(float64(int64(kilometres*1000+0.5))/1000, 'f', -1, 64))
 }
 
 // TripOffer is an offer: a trip that a driver may accept until it expires.

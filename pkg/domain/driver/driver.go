@@ -19,22 +19,22 @@ import (
 
 // Driver is a driver as the API shows one (specification, "Driver").
 type Driver struct {
-	ID                string       `json:"id" doc:"Identifier of the driver."`
-	FirstName         string       `json:"firstName" doc:"First name."`
-	LastName          string       `json:"lastName" doc:"Last name."`
-	Email             string       `json:"email" doc:"Email address."`
-	Phone             *string      `json:"phone" doc:"Phone number."`
-	PhotoURL          *string      `json:"photoUrl" format:"uri" doc:"An https URL of a photo."`
-	Status            string       `json:"status" enum:"OFFLINE,ONLINE,BUSY" doc:"The status that was last set. Trips change it only if the company's dispatch.driverStatus is strict. A disabled driver is OFFLINE."`
-	Rating            *json.Number `json:"rating" nullable:"true" doc:"Mean rating, 0 to 5; null before the first rating."`
-	TotalTrips        int64        `json:"totalTrips" doc:"Completed trips."`
-	VehiclePlate      *string      `json:"vehiclePlate" doc:"Licence plate."`
-	VehicleModel      *string      `json:"vehicleModel" doc:"Make and model."`
-	VehicleColor      *string      `json:"vehicleColor" doc:"Colour of the vehicle."`
-	CurrentLat        *json.Number `json:"currentLat" nullable:"true" doc:"Latitude of the last known position, WGS 84 degrees."`
-	CurrentLng        *json.Number `json:"currentLng" nullable:"true" doc:"Longitude of the last known position, WGS 84 degrees."`
-	LocationUpdatedAt *string      `json:"locationUpdatedAt" format:"date-time" doc:"When the last known position was measured. It says where the driver is now only if the driver is not OFFLINE and this is at most five minutes ago."`
-	ErasedAt          *string      `json:"erasedAt,omitempty" format:"date-time" doc:"When the person was erased; absent otherwise. Name, address and vehicle are then empty. An extension of the specification."`
+	ID                string        `json:"id" doc:"Identifier of the driver."`
+	FirstName         string        `json:"firstName" doc:"First name."`
+	LastName          string        `json:"lastName" doc:"Last name."`
+	Email             string        `json:"email" doc:"Email address."`
+	Phone             *string       `json:"phone" doc:"Phone number."`
+	PhotoURL          *string       `json:"photoUrl" format:"uri" doc:"An https URL of a photo."`
+	Status            string        `json:"status" enum:"OFFLINE,ONLINE,BUSY" doc:"The status that was last set. Trips change it only if the company's dispatch.driverStatus is strict. A disabled driver is OFFLINE."`
+	Rating            *money.Amount `json:"rating" nullable:"true" doc:"Mean rating, 0 to 5; null before the first rating."`
+	TotalTrips        int64         `json:"totalTrips" doc:"Completed trips."`
+	VehiclePlate      *string       `json:"vehiclePlate" doc:"Licence plate."`
+	VehicleModel      *string       `json:"vehicleModel" doc:"Make and model."`
+	VehicleColor      *string       `json:"vehicleColor" doc:"Colour of the vehicle."`
+	CurrentLat        *json.Number  `json:"currentLat" nullable:"true" doc:"Latitude of the last known position, WGS 84 degrees."`
+	CurrentLng        *json.Number  `json:"currentLng" nullable:"true" doc:"Longitude of the last known position, WGS 84 degrees."`
+	LocationUpdatedAt *string       `json:"locationUpdatedAt" format:"date-time" doc:"When the last known position was measured. It says where the driver is now only if the driver is not OFFLINE and this is at most five minutes ago."`
+	ErasedAt          *string       `json:"erasedAt,omitempty" format:"date-time" doc:"When the person was erased; absent otherwise. Name, address and vehicle are then empty. An extension of the specification."`
 }
 
 // The statuses of a driver.
@@ -138,7 +138,7 @@ func (r *Record) normalize() error {
 // within reports whether the number is absent or from -bound to bound. It
 // makes *n point to a copy in the number's shortest form, and does not change the
 // caller's number.
-func within(n **json.Number, bound int64) bool {
+func within[T ~string](n **T, bound int64) bool {
 	if *n == nil {
 		return true
 	}

@@ -19,6 +19,7 @@ import (
 	"svc/pkg/access/login"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/driver"
@@ -123,7 +124,7 @@ func TestShape(t *testing.T) {
 		t.Error(diff)
 	}
 	_, err := driver.Store.Change(t.Context(), tn, by(time.Hour), r.ID, func(r *driver.Record) error {
-		lat, lng, rating, plate, at := json.Number("40.71820"), json.Number("-74.0"), json.Number("4.90"), "MTR-1",
+		lat, lng, rating, plate, at := json.Number("40.71820"), json.Number("-74.0"), money.Amount("4.90"), "MTR-1",
 			"2026-03-01T12:30:00.000Z"
 		r.CurrentLat, r.CurrentLng, r.Rating, r.VehiclePlate, r.LocationUpdatedAt = &lat, &lng, &rating, &plate, &at
 		return nil

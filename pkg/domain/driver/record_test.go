@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"svc/internal/test/testkit"
+	"svc/pkg/base/money"
 	"svc/pkg/domain/driver"
 )
 
@@ -25,8 +26,9 @@ func fill(v reflect.Value, next *int) {
 		case *string:
 			f.Set(reflect.ValueOf(&text))
 		case *json.Number:
-			n := json.Number("-1.0" + string(rune('0'+*next%10)))
-			f.Set(reflect.ValueOf(&n))
+			f.Set(reflect.ValueOf(new(json.Number("-1.0" + string(rune('0'+*next%10))))))
+		case *money.Amount:
+			f.Set(reflect.ValueOf(new(money.Amount("1.0" + string(rune('0'+*next%10))))))
 		case int64:
 			f.SetInt(int64(*next))
 		case bool:
@@ -42,7 +44,7 @@ func TestEveryFieldIsRead(t *testing.T) {
 	var full driver.Record
 	n := 0
 	fill(reflect.ValueOf(&full).Elem(), &n)
-	mean := json.Number("4.5")
+	mean := money.Amount("4.5")
 	full.RatingSum, full.RatingCount, full.Rating = 9, 2, &mean
 	for name, want := range map[string]driver.Record{"everything": full,
 		"nothing": {Driver: driver.Driver{ID: "x", Status: driver.Offline}}} {
@@ -66,7 +68,7 @@ func TestEveryFieldIsRead(t *testing.T) {
 // The stored numbers have one form. The caller's own numbers stay as they were.
 func TestCallersNumbersStay(t *testing.T) {
 	tn := testkit.Table(t).Tenant("ten_01JT7M4C6Q8V2N5X9B3D1F7H0K")
-	lat, lng, rating := json.Number("40.7100"), json.Number("-74.0"), json.Number("4.50")
+	lat, lng, rating := json.Number("40.7100"), json.Number("-74.0"), money.Amount("4.50")
 	r, err := driver.Create(t.Context(), tn, by(0), driver.Record{Driver: driver.Driver{FirstName: "Maya",
 		Email: "maya@metro.example", Status: driver.Online, CurrentLat: &lat, CurrentLng: &lng, Rating: &rating}}, "hash")
 	if err != nil {

@@ -2,7 +2,6 @@ package estimate
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"net/http"
 
@@ -89,7 +88,7 @@ func (e estimator) estimate(ctx context.Context, c *api.Caller, in *Input) (*api
 	if failed != nil {
 		slog.WarnContext(ctx, "the ride is estimated by the straight line", "tenant", c.Tenant.ID(), "cause", failed)
 	}
-	largest := money.MaxFare(json.Number(state.Flags.Text("maxFare")), state.Currency)
+	largest := money.MaxFare(state.Flags.Amount("maxFare"), state.Currency)
 	offers, fares := offers(priced.Services, priced.Document, route, state.Currency, largest, c.Now)
 	out := &api.Items[Offer]{Items: offers}
 	if len(offers) == 0 {

@@ -55,15 +55,15 @@ func JourneyOf(originLat, originLng json.Number, destLat, destLng *json.Number) 
 
 // Offer is the estimated fare for one service type.
 type Offer struct {
-	ServiceTypeID string      `json:"serviceTypeId" doc:"The service type."`
-	Name          string      `json:"name" doc:"Name of the service type."`
-	Distance      json.Number `json:"distance" example:"3.412" doc:"Kilometres."`
-	Duration      json.Number `json:"duration" example:"540" doc:"Seconds."`
-	Routed        bool        `json:"routed" doc:"Whether a routing engine measured distance and duration. Else they follow from the straight line."`
-	Fare          json.Number `json:"fare" example:"9.8" doc:"The estimated fare, currency units."`
-	Currency      string      `json:"currency" example:"USD" doc:"ISO 4217 code."`
-	EstimateID    string      `json:"estimateId" example:"est_01JT7M4C6Q8V2N5X9B3D1F7H00" doc:"Request a ride with it to get this fare as the estimated fare."`
-	ExpiresAt     string      `json:"expiresAt" format:"date-time" doc:"Until when a ride may be requested with the estimate."`
+	ServiceTypeID string       `json:"serviceTypeId" doc:"The service type."`
+	Name          string       `json:"name" doc:"Name of the service type."`
+	Distance      money.Amount `json:"distance" example:"3.412" doc:"Kilometres."`
+	Duration      money.Amount `json:"duration" example:"540" doc:"Seconds."`
+	Routed        bool         `json:"routed" doc:"Whether a routing engine measured distance and duration. Else they follow from the straight line."`
+	Fare          money.Amount `json:"fare" example:"9.8" doc:"The estimated fare, currency units."`
+	Currency      string       `json:"currency" example:"USD" doc:"ISO 4217 code."`
+	EstimateID    string       `json:"estimateId" example:"est_01JT7M4C6Q8V2N5X9B3D1F7H00" doc:"Request a ride with it to get this fare as the estimated fare."`
+	ExpiresAt     string       `json:"expiresAt" format:"date-time" doc:"Until when a ride may be requested with the estimate."`
 }
 
 // Stored is what the table keeps of an estimate: the journey and the fare for
@@ -75,8 +75,8 @@ type Stored struct {
 
 // Fare is the estimated fare of a ride of the service type.
 type Fare struct {
-	ServiceTypeID string      `json:"sv"`
-	Fare          json.Number `json:"f"`
+	ServiceTypeID string       `json:"sv"`
+	Fare          money.Amount `json:"f"`
 }
 
 // An identifier ends with the number of its fare, in two digits of base 32. Its
@@ -152,10 +152,10 @@ func PricesOf(s settings.ServiceType, p settings.Pricing) fare.Prices {
 
 // offers returns the offers of the priced service types, and the fares to store.
 // It leaves out a service type whose fare is above the largest fare.
-func offers(services []settings.Service, d settings.Document, r route, currency string, largest json.Number,
+func offers(services []settings.Service, d settings.Document, r route, currency string, largest money.Amount,
 	now time.Time) (out []Offer, fares []Fare) {
 	id, until := ids.New(ids.Estimate, now), timestamp.Format(now.Add(valid))
-	limit := money.Must(largest)
+	limit := largest.Decimal()
 	out = []Offer{}
 	for _, s := range services {
 		prices := PricesOf(s.ServiceType, d.Pricing)
@@ -166,10 +166,10 @@ func offers(services []settings.Service, d settings.Document, r route, currency 
 		if !ok || amount.GreaterThan(limit) {
 			continue
 		}
-		out = append(out, Offer{ServiceTypeID: s.ID, Name: s.Name, Distance: money.Number(r.kilometres),
-			Duration: money.Number(r.seconds), Routed: r.routed, Fare: money.Number(amount), Currency: currency,
+		out = append(out, Offer{ServiceTypeID: s.ID, Name: s.Name, Distance: money.Of(r.kilometres),
+			Duration: money.Of(r.seconds), Routed: r.routed, Fare: money.Of(amount), Currency: currency,
 			EstimateID: numbered(id, len(out)), ExpiresAt: until})
-		fares = append(fares, Fare{s.ID, money.Number(amount)})
+		fares = append(fares, Fare{s.ID, money.Of(amount)})
 	}
 	return out, fares
 }

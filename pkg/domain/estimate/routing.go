@@ -56,14 +56,14 @@ func straight(r settings.Routing, j Journey) route {
 	half := func(x float64) float64 { s := math.Sin(x / 2); return s * s }
 	h := half(lat2-lat1) + math.Cos(lat1)*math.Cos(lat2)*half(radians(j.DestLng)-radians(j.OriginLng))
 	line := decimal.NewFromFloat(2 * radius * math.Asin(math.Sqrt(min(1, h)))).RoundBank(6)
-	kilometres := line.Mul(money.Must(r.DetourFactor)).RoundBank(3)
-	hours := kilometres.DivRound(money.Must(r.AverageSpeed), 9)
+	kilometres := line.Mul(r.DetourFactor.Decimal()).RoundBank(3)
+	hours := kilometres.DivRound(r.AverageSpeed.Decimal(), 9)
 	return route{kilometres: kilometres, seconds: hours.Mul(decimal.NewFromInt(3600)).RoundBank(0)}
 }
 
 // Straight returns what a ride costs by the straight line, whatever routing engine
 // the company has. It is nil if the service type has no prices.
-func Straight(s settings.ServiceType, d settings.Document, j Journey, currency string) *json.Number {
+func Straight(s settings.ServiceType, d settings.Document, j Journey, currency string) *money.Amount {
 	r := straight(d.Routing, j)
 	prices := PricesOf(s, d.Pricing)
 	amount, ok := prices.Of(fare.Measures{Kilometres: &r.kilometres, Seconds: &r.seconds}, currency)

@@ -3,7 +3,6 @@ package export
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"iter"
 	"maps"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/base/money"
 	"svc/pkg/base/sheet"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
@@ -98,20 +98,20 @@ func bound(t time.Time) string {
 
 // Day is one row of a report.
 type Day struct {
-	Date             string      `json:"date"`
-	CompletedTrips   int64       `json:"completedTrips"`
-	Revenue          json.Number `json:"revenue"`
-	Currency         string      `json:"currency"`
-	Pending          int64       `json:"PENDING"`
-	Searching        int64       `json:"SEARCHING"`
-	CollectingOffers int64       `json:"COLLECTING_OFFERS"`
-	WaitingCustomer  int64       `json:"WAITING_CUSTOMER"`
-	Scheduled        int64       `json:"SCHEDULED"`
-	Assigned         int64       `json:"ASSIGNED"`
-	DriverArrived    int64       `json:"DRIVER_ARRIVED"`
-	InProgress       int64       `json:"IN_PROGRESS"`
-	Completed        int64       `json:"COMPLETED"`
-	Cancelled        int64       `json:"CANCELLED"`
+	Date             string       `json:"date"`
+	CompletedTrips   int64        `json:"completedTrips"`
+	Revenue          money.Amount `json:"revenue"`
+	Currency         string       `json:"currency"`
+	Pending          int64        `json:"PENDING"`
+	Searching        int64        `json:"SEARCHING"`
+	CollectingOffers int64        `json:"COLLECTING_OFFERS"`
+	WaitingCustomer  int64        `json:"WAITING_CUSTOMER"`
+	Scheduled        int64        `json:"SCHEDULED"`
+	Assigned         int64        `json:"ASSIGNED"`
+	DriverArrived    int64        `json:"DRIVER_ARRIVED"`
+	InProgress       int64        `json:"IN_PROGRESS"`
+	Completed        int64        `json:"COMPLETED"`
+	Cancelled        int64        `json:"CANCELLED"`
 }
 
 // days reads the report of each local day of the window.

@@ -2,7 +2,6 @@ package fare
 
 import (
 	"cmp"
-	"encoding/json"
 	"math/big"
 	"strconv"
 	"strings"
@@ -14,15 +13,14 @@ import (
 
 // Prices has the prices of a ride's service type, and the tenant's rules for waiting
 // and rounding. Amounts are in units of the currency.
-// An empty number is 0.
 type Prices struct {
-	Base    json.Number // start of every fare
-	PerKm   json.Number
-	PerMin  json.Number // of the ride
-	Minimum json.Number // the least fare
-	Waiting json.Number // per minute of waiting, after the free ones
-	Free    int         // minutes of waiting that are free
-	Step    json.Number // fares are rounded to a multiple of it; 0: to the currency's decimals
+	Base    money.Amount // start of every fare
+	PerKm   money.Amount
+	PerMin  money.Amount // of the ride
+	Minimum money.Amount // the least fare
+	Waiting money.Amount // per minute of waiting, after the free ones
+	Free    int          // minutes of waiting that are free
+	Step    money.Amount // fares are rounded to a multiple of it; 0: to the currency's decimals
 }
 
 // Snapshot is the stored form of Prices: their numbers, separated by bars, empty
@@ -35,7 +33,7 @@ func (p Prices) Snapshot() Snapshot {
 	if zero(p.Base) && zero(p.PerKm) && zero(p.PerMin) && zero(p.Minimum) {
 		return ""
 	}
-	parts := []json.Number{p.Base, p.PerKm, p.PerMin, p.Minimum, p.Waiting, json.Number(strconv.Itoa(p.Free)), p.Step}
+	parts := []money.Amount{p.Base, p.PerKm, p.PerMin, p.Minimum, p.Waiting, money.Amount(strconv.Itoa(p.Free)), p.Step}
 	texts := make([]string, len(parts))
 	for i, part := range parts {
 		if !zero(part) {
@@ -51,8 +49,13 @@ func (s Snapshot) Prices() (p Prices, ok bool) {
 	if len(parts) != 7 {
 		return p, false
 	}
+	for _, part := range parts {
+		if _, err := money.Parse(cmp.Or(part, "0")); err != nil {
+			return p, false
+		}
+	}
 	free, err := strconv.Atoi(cmp.Or(parts[5], "0"))
-	n := func(i int) json.Number { return json.Number(parts[i]) }
+	n := func(i int) money.Amount { return money.Amount(parts[i]) }
 	return Prices{n(0), n(1), n(2), n(3), n(4), free, n(6)}, err == nil
 }
 
@@ -63,7 +66,7 @@ type Measures struct {
 	Waiting    decimal.Decimal  // seconds from the driver's arrival to the start
 }
 
-func zero(n json.Number) bool { return n == "" || n == "0" }
+func zero(n money.Amount) bool { return n == "" || n == "0" }
 
 // Of returns the fare in the currency:
 //
@@ -71,56 +74,33 @@ func zero(n json.Number) bool { return n == "" || n == "0" }
 //
 // but at least the minimum. The fare is rounded once, at the end, half to even:
 // to a multiple of the step, up if it would fall below the minimum, and then to the
-// currency's decimals. ok is false if the prices need a measure that is not known, or
-// if a price is not a number.
+// currency's decimals. ok is false if the prices need a measure that is not known.
 func (p Prices) Of(m Measures, currency string) (fare decimal.Decimal, ok bool) {
 	if !zero(p.PerKm) && m.Kilometres == nil || !zero(p.PerMin) && m.Seconds == nil {
 		return fare, false
 	}
-	prices, err := p.parsed()
-	if err != nil {
-		return fare, false
-	}
 	// The sum is kept times 60, so that no division loses a digit.
 	sixty := decimal.NewFromInt(60)
-	sum := prices.base
+	sum := p.Base.Decimal()
 	if m.Kilometres != nil {
-		sum = sum.Add(prices.perKm.Mul(*m.Kilometres))
+		sum = sum.Add(p.PerKm.Decimal().Mul(*m.Kilometres))
 	}
 	sum = sum.Mul(sixty)
 	if m.Seconds != nil {
-		sum = sum.Add(prices.perMin.Mul(*m.Seconds))
+		sum = sum.Add(p.PerMin.Decimal().Mul(*m.Seconds))
 	}
 	if waited := m.Waiting.Sub(decimal.NewFromInt(int64(p.Free) * 60)); waited.IsPositive() {
-		sum = sum.Add(prices.waiting.Mul(waited))
+		sum = sum.Add(p.Waiting.Decimal().Mul(waited))
 	}
-	least := prices.minimum.Mul(sixty)
+	least := p.Minimum.Decimal().Mul(sixty)
 	sum = decimal.Max(sum, least)
-	if step := prices.step.Mul(sixty); step.IsPositive() {
+	if step := p.Step.Decimal().Mul(sixty); step.IsPositive() {
 		if sum = halfEven(sum, step).Mul(step); sum.LessThan(least) {
 			sum = sum.Add(step)
 		}
 	}
 	smallest := decimal.New(1, -money.Decimals(currency))
 	return halfEven(sum, smallest.Mul(sixty)).Mul(smallest), true
-}
-
-type parsed struct{ base, perKm, perMin, minimum, waiting, step decimal.Decimal }
-
-func (p Prices) parsed() (out parsed, err error) {
-	for _, one := range []struct {
-		from json.Number
-		to   *decimal.Decimal
-	}{{p.Base, &out.base}, {p.PerKm, &out.perKm}, {p.PerMin, &out.perMin}, {p.Minimum, &out.minimum},
-		{p.Waiting, &out.waiting}, {p.Step, &out.step}} {
-		if one.from == "" {
-			continue
-		}
-		if *one.to, err = money.Parse(one.from); err != nil {
-			return out, err
-		}
-	}
-	return out, nil
 }
 
 // halfEven returns amount ÷ unit as a whole number, rounded half to even. The

@@ -30,7 +30,7 @@ func (g *Target) ForTrips(ctx context.Context, lock bool) error {
 	if err != nil {
 		return err
 	}
-	g.Terms = trip.Terms{Currency: flags.Text("currency"), MaxFare: json.Number(flags.Text("maxFare"))}
+	g.Terms = trip.Terms{Currency: flags.Text("currency"), MaxFare: flags.Amount("maxFare")}
 	g.Zone, err = tenant.Zone(it)
 	return err
 }
@@ -86,7 +86,7 @@ func (o Options) former(g Target, cells map[string]string, rider string, driver 
 
 // fare returns the fare of a ride, nil for none. A cancelled ride without a fare may say
 // 0. An amount in another currency than the company's is a fault.
-func (o Options) fare(g Target, cells map[string]string, status trip.Status) (*json.Number, *Fault) {
+func (o Options) fare(g Target, cells map[string]string, status trip.Status) (*money.Amount, *Fault) {
 	if code := cells["currency"]; code != "" && !strings.EqualFold(code, g.Terms.Currency) {
 		return nil, &Fault{Column: "currency", Code: "invalid", Message: "The company's currency is " + g.Terms.Currency +
 			". An amount in another currency cannot be imported."}
@@ -98,11 +98,10 @@ func (o Options) fare(g Target, cells map[string]string, status trip.Status) (*j
 	if bad != nil {
 		return nil, bad
 	}
-	n := json.Number(text)
-	if d, err := money.Parse(n); err == nil && d.IsZero() && status == trip.Cancelled {
+	if d, err := money.Parse(text); err == nil && d.IsZero() && status == trip.Cancelled {
 		return nil, nil
 	}
-	return &n, nil
+	return new(money.Amount(text)), nil // the ride checks it
 }
 
 // exported compares a row of an export with its trip, which an import does not change.

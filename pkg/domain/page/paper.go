@@ -2,7 +2,6 @@ package page
 
 import (
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -130,14 +129,13 @@ func (v view) separated(digits string) string {
 
 func numberOf(n any) (*decimal.Decimal, error) {
 	switch n := n.(type) {
-	case *json.Number:
+	case *money.Amount:
 		if n == nil {
 			return nil, nil
 		}
 		return numberOf(*n)
-	case json.Number:
-		d, err := money.Parse(n)
-		return &d, err
+	case money.Amount:
+		return new(n.Decimal()), nil
 	}
 	return nil, fmt.Errorf("%T is not an amount", n)
 }

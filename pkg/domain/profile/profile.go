@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/base/money"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/person"
@@ -33,14 +34,14 @@ type Membership struct {
 
 // RiderProfile is a rider's profile (specification, "Profile").
 type RiderProfile struct {
-	Actor      string       `json:"actor" enum:"rider" doc:"The audience of the token."`
-	ID         string       `json:"id" doc:"Identifier of the rider."`
-	FirstName  string       `json:"firstName" doc:"First name."`
-	LastName   string       `json:"lastName" doc:"Last name."`
-	Email      string       `json:"email" doc:"Email address."`
-	Phone      *string      `json:"phone" doc:"Phone number."`
-	TotalTrips int64        `json:"totalTrips" doc:"Completed trips."`
-	Rating     *json.Number `json:"rating" nullable:"true" doc:"Mean rating, 0 to 5; null before the first rating."`
+	Actor      string        `json:"actor" enum:"rider" doc:"The audience of the token."`
+	ID         string        `json:"id" doc:"Identifier of the rider."`
+	FirstName  string        `json:"firstName" doc:"First name."`
+	LastName   string        `json:"lastName" doc:"Last name."`
+	Email      string        `json:"email" doc:"Email address."`
+	Phone      *string       `json:"phone" doc:"Phone number."`
+	TotalTrips int64         `json:"totalTrips" doc:"Completed trips."`
+	Rating     *money.Amount `json:"rating" nullable:"true" doc:"Mean rating, 0 to 5; null before the first rating."`
 }
 
 // DriverProfile is a driver's profile: the driver record.

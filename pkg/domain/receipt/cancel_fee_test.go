@@ -1,7 +1,6 @@
 package receipt_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"sync"
 	"testing"
@@ -26,7 +25,7 @@ func (w *world) charging(fee string) string {
 	rules := settings.Default
 	rules.Pricing.CancellationFee, rules.Pricing.ChargeCancellation = "0", true
 	if fee != "" {
-		rules.Pricing.CancellationFee = json.Number(fee)
+		rules.Pricing.CancellationFee = money.Amount(fee)
 	}
 	s := settings.Service{ServiceType: settings.ServiceType{ID: ids.New(ids.Service, apitest.Start), Name: "Car",
 		BaseFare: "1", Currency: w.currency(), Capacity: 4, Active: true}, CommissionRate: "0.2"}
@@ -70,7 +69,7 @@ func less(balance, amount string) string {
 	if balance == "none" {
 		balance = "0"
 	}
-	return string(money.Number(money.Must(json.Number(balance)).Sub(money.Must(json.Number(amount)))))
+	return string(money.Of(money.Amount(balance).Decimal().Sub(money.Amount(amount).Decimal())))
 }
 
 // TestCancellationFee: a rider who cancels after a driver accepted owes the fee of the

@@ -2,7 +2,6 @@ package receipt
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"svc/pkg/base/codec"
@@ -20,13 +19,13 @@ import (
 
 // Corrected is the response to a correction.
 type Corrected struct {
-	ID           string       `json:"id" doc:"Identifier of the trip."`
-	FinalFare    *json.Number `json:"finalFare" nullable:"true" doc:"The fare now, currency units."`
-	PreviousFare *json.Number `json:"previousFare" nullable:"true" doc:"The fare before this correction; null if the trip had none, or had the right one already and was never corrected."`
-	Currency     string       `json:"currency" example:"USD" doc:"ISO 4217 code."`
-	ReceiptID    string       `json:"receiptId" doc:"Identifier of the receipt that counts now."`
-	Version      int          `json:"version" doc:"Its version; the first receipt of a trip has 1."`
-	IssuedAt     string       `json:"issuedAt" format:"date-time" doc:"When it was issued."`
+	ID           string        `json:"id" doc:"Identifier of the trip."`
+	FinalFare    *money.Amount `json:"finalFare" nullable:"true" doc:"The fare now, currency units."`
+	PreviousFare *money.Amount `json:"previousFare" nullable:"true" doc:"The fare before this correction; null if the trip had none, or had the right one already and was never corrected."`
+	Currency     string        `json:"currency" example:"USD" doc:"ISO 4217 code."`
+	ReceiptID    string        `json:"receiptId" doc:"Identifier of the receipt that counts now."`
+	Version      int           `json:"version" doc:"Its version; the first receipt of a trip has 1."`
+	IssuedAt     string        `json:"issuedAt" format:"date-time" doc:"When it was issued."`
 }
 
 // correctedBy returns the response for the receipt that counts now.
@@ -46,8 +45,8 @@ var errCorrected = fault.InvalidState("The postings of the trip do not match its
 
 // Fare is the request body of a correction.
 type Fare struct {
-	FinalFare json.Number `json:"finalFare" minimum:"0" maximum:"1000000000000" example:"18.5" doc:"The right fare in currency units, with no more decimals than the currency has, and at most the company's largest fare."`
-	Reason    string      `json:"reason" minLength:"1" maxLength:"300" example:"One zero too many" doc:"Why the fare is corrected. The rider and the driver see it on the receipt."`
+	FinalFare money.Amount `json:"finalFare" minimum:"0" maximum:"1000000000000" example:"18.5" doc:"The right fare in currency units, with no more decimals than the currency has, and at most the company's largest fare."`
+	Reason    string       `json:"reason" minLength:"1" maxLength:"300" example:"One zero too many" doc:"Why the fare is corrected. The rider and the driver see it on the receipt."`
 }
 
 // Correct corrects the fare of a completed trip. it is the trip's item as the
@@ -80,7 +79,7 @@ func (s Store) Correct(ctx context.Context, it table.Item, f Fare) (*Corrected, 
 		if !plaintext.IsLine(f.Reason, 300) {
 			return fault.Field("body.reason", "expected %s", plaintext.Rule(300))
 		}
-		fare, err := trip.AcceptFare(f.FinalFare, tr.Currency, json.Number(s.Flags.Text("maxFare")))
+		fare, err := trip.AcceptFare(f.FinalFare, tr.Currency, s.Flags.Amount("maxFare"))
 		if err != nil {
 			return fault.Field("body.finalFare", "%s", err.Error())
 		}
@@ -162,7 +161,7 @@ func (s Store) correctable(it table.Item) (trip.Trip, error) {
 
 // correction puts the correction into a transaction, or nothing if the trip has
 // the fare already. It returns the receipt after it.
-func (s Store) correction(tx *table.Tx, a ledger, tr trip.Trip, fare json.Number, reason string) (*Corrected, error) {
+func (s Store) correction(tx *table.Tx, a ledger, tr trip.Trip, fare money.Amount, reason string) (*Corrected, error) {
 	was, err := a.issued()
 	if err != nil {
 		return nil, err
@@ -173,7 +172,7 @@ func (s Store) correction(tx *table.Tx, a ledger, tr trip.Trip, fare json.Number
 		}
 		return correctedBy(was), nil
 	}
-	if sum := money.Must(a.receipt.Number(refunded)); sum.GreaterThan(money.Must(fare)) {
+	if sum := a.receipt.Number(refunded).Decimal(); sum.GreaterThan(fare.Decimal()) {
 		return nil, fault.InvalidState("%s %s of the trip are refunded already, so its fare cannot be less. Debit the "+
 			"rider's wallet with an ADJUSTMENT instead.", sum, tr.Currency)
 	}

@@ -1,7 +1,6 @@
 package receipt
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/shopspring/decimal"
@@ -41,10 +40,7 @@ func EntriesOf(tr trip.Trip) (Entries, error) {
 	if tr.FinalFare == nil {
 		return out, nil
 	}
-	fare, err := money.Parse(*tr.FinalFare)
-	if err != nil {
-		return Entries{}, fmt.Errorf("final fare of %s: %w", tr.ID, err)
-	}
+	fare := tr.FinalFare.Decimal()
 	if tr.PaymentType == "WALLET" {
 		debit := fare.Neg()
 		out.Rider = &debit
@@ -52,11 +48,7 @@ func EntriesOf(tr trip.Trip) (Entries, error) {
 	if tr.CommissionRate == nil {
 		return out, nil
 	}
-	rate, err := money.Parse(*tr.CommissionRate)
-	if err != nil {
-		return Entries{}, fmt.Errorf("commission rate of %s: %w", tr.ID, err)
-	}
-	commission := money.Commission(fare, rate, tr.Currency)
+	commission := money.Commission(fare, tr.CommissionRate.Decimal(), tr.Currency)
 	out.Commission = &commission
 	if tr.DriverID == nil {
 		return out, nil
@@ -93,7 +85,7 @@ func describe(tr trip.Trip, rider bool) string {
 	return "Trip " + tr.TripCode + ": fare less commission"
 }
 
-func number(d *decimal.Decimal) *json.Number {
+func number(d *decimal.Decimal) *money.Amount {
 	if d == nil {
 		return nil
 	}

@@ -1,7 +1,6 @@
 package receipt_test
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/trip"
@@ -48,10 +48,10 @@ func TestNoShow(t *testing.T) {
 			rules := settings.Default
 			rules.Pricing.CancellationFee, rules.Pricing.ChargeCancellation = "3", false
 			if tt.cancellation != "" {
-				rules.Pricing.CancellationFee, rules.Pricing.ChargeCancellation = json.Number(tt.cancellation), true
+				rules.Pricing.CancellationFee, rules.Pricing.ChargeCancellation = money.Amount(tt.cancellation), true
 			}
 			if tt.own != "" {
-				rules.Pricing.NoShowFee = ptr(json.Number(tt.own))
+				rules.Pricing.NoShowFee = ptr(money.Amount(tt.own))
 			}
 			w.load(settings.Kind.Item(w.tenant, "", rules))
 			w.later(2 * time.Second)

@@ -1,15 +1,14 @@
 package receipt
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/shopspring/decimal"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/base/codec"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/money"
@@ -40,12 +39,12 @@ type Store struct {
 
 // Post is what an operator posts to a wallet.
 type Post struct {
-	CustomerID  *string     `json:"customerId,omitempty" minLength:"1" maxLength:"100" doc:"The rider whose wallet it is. Send either customerId or driverId."`
-	DriverID    *string     `json:"driverId,omitempty" minLength:"1" maxLength:"100" doc:"The driver whose wallet it is."`
-	Type        string      `json:"type" enum:"TOP_UP,REFUND,PAYOUT,ADJUSTMENT" doc:"TOP_UP and REFUND credit the wallet, PAYOUT debits it, ADJUSTMENT does either."`
-	Amount      json.Number `json:"amount" minimum:"-1000000000000" maximum:"1000000000000" example:"25.5" doc:"Currency units, with no more decimals than the currency has, and at most the company's largest posting. Above 0, also for a PAYOUT; only an ADJUSTMENT may be negative, to debit the wallet."`
-	Description string      `json:"description" minLength:"1" maxLength:"300" example:"Paid in at the office" doc:"What it is for. The owner of the wallet sees it."`
-	TripID      *string     `json:"tripId,omitempty" minLength:"1" maxLength:"100" doc:"The trip that it is about. A REFUND needs it: the refunds of a trip never exceed what the trip took."`
+	CustomerID  *string      `json:"customerId,omitempty" minLength:"1" maxLength:"100" doc:"The rider whose wallet it is. Send either customerId or driverId."`
+	DriverID    *string      `json:"driverId,omitempty" minLength:"1" maxLength:"100" doc:"The driver whose wallet it is."`
+	Type        string       `json:"type" enum:"TOP_UP,REFUND,PAYOUT,ADJUSTMENT" doc:"TOP_UP and REFUND credit the wallet, PAYOUT debits it, ADJUSTMENT does either."`
+	Amount      money.Amount `json:"amount" minimum:"-1000000000000" maximum:"1000000000000" example:"25.5" doc:"Currency units, with no more decimals than the currency has, and at most the company's largest posting. Above 0, also for a PAYOUT; only an ADJUSTMENT may be negative, to debit the wallet."`
+	Description string       `json:"description" minLength:"1" maxLength:"300" example:"Paid in at the office" doc:"What it is for. The owner of the wallet sees it."`
+	TripID      *string      `json:"tripId,omitempty" minLength:"1" maxLength:"100" doc:"The trip that it is about. A REFUND needs it: the refunds of a trip never exceed what the trip took."`
 }
 
 // Resolve implements huma.Resolver. It checks what needs no read, before a person
@@ -82,8 +81,8 @@ func (p *Post) owner() (side wallet.Side, actor, field string) {
 func (p *Post) amount(flags table.Item) (decimal.Decimal, error) {
 	digits, negative := strings.CutPrefix(string(p.Amount), "-")
 	currency := flags.Text("currency")
-	amount, err := money.Accept(json.Number(digits), currency)
-	most := money.Must(cmp.Or(json.Number(flags.Text("maxPosting")), money.DefaultMaxPosting(currency)))
+	amount, err := money.Accept(digits, currency)
+	most := money.MaxPosting(flags.Amount("maxPosting"), currency).Decimal()
 	switch {
 	case err != nil:
 		return amount, fault.Field("body.amount", "%s", err.Error())
@@ -102,10 +101,10 @@ func (p *Post) amount(flags table.Item) (decimal.Decimal, error) {
 // Made is the response to a posting.
 type Made struct {
 	wallet.Entry
-	CustomerID *string     `json:"customerId" doc:"The rider whose wallet it is."`
-	DriverID   *string     `json:"driverId" doc:"The driver whose wallet it is."`
-	Balance    json.Number `json:"balance" doc:"The balance after the posting, currency units."`
-	Currency   string      `json:"currency" doc:"ISO 4217 code."`
+	CustomerID *string      `json:"customerId" doc:"The rider whose wallet it is."`
+	DriverID   *string      `json:"driverId" doc:"The driver whose wallet it is."`
+	Balance    money.Amount `json:"balance" doc:"The balance after the posting, currency units."`
+	Currency   string       `json:"currency" doc:"ISO 4217 code."`
 }
 
 // basis is what a posting depends on.
@@ -162,7 +161,7 @@ func (s Store) Post(ctx context.Context, p Post) (*Made, error) {
 	side, actor, _ := p.owner()
 	out := &Made{CustomerID: p.CustomerID, DriverID: p.DriverID, Currency: s.Flags.Text("currency"),
 		Entry: wallet.Entry{TripID: p.TripID, By: &s.By.Who, Posting: wallet.Posting{ID: ids.New(ids.Posting, s.By.At),
-			Type: p.Type, Amount: money.Number(amount), Description: p.Description, CreatedAt: timestamp.Format(s.By.At)}}}
+			Type: p.Type, Amount: money.Of(amount), Description: p.Description, CreatedAt: timestamp.Format(s.By.At)}}}
 	again := false
 	return out, table.Retry(ctx, func(ctx context.Context) error {
 		b, err := s.basis(ctx, &p, again)
@@ -185,7 +184,7 @@ func (s Store) Post(ctx context.Context, p Post) (*Made, error) {
 		if err != nil {
 			return err
 		}
-		if out.Balance = money.Number(after.Balance); !b.wallet.Found() {
+		if out.Balance = money.Of(after.Balance); !b.wallet.Found() {
 			tenant.Price(tx, s.Flags)
 		}
 		audit.Append(tx, s.Tenant, s.By, "wallet.post", actor, nil, out)
@@ -218,14 +217,14 @@ func (p *Post) suits(b basis) error {
 func (p *Post) allows(flags table.Item) func(wallet.Wallet) error {
 	return func(after wallet.Wallet) error {
 		if free := after.Balance.Sub(after.Held); p.Type == wallet.Payout && free.IsNegative() {
-			was := money.Number(free.Add(money.Must(p.Amount)))
+			was := money.Of(free.Add(p.Amount.Decimal()))
 			return &fault.Error{Kind: fault.KindBalance, Message: "The wallet does not hold the amount. At most " +
 				string(was) + " " + after.Currency + " can be paid out; what withdrawals hold is not counted."}
 		}
 		floor, ok := wallet.Floor(flags)
 		if ok && after.Side == wallet.Customer && p.Amount[0] == '-' && after.Balance.LessThan(floor) {
 			return &fault.Error{Kind: fault.KindBalance, Message: "The rider's wallet would be at " +
-				string(money.Number(after.Balance)) + ", below the company's floor of " + string(money.Number(floor)) + " " +
+				after.Balance.String() + ", below the company's floor of " + floor.String() + " " +
 				after.Currency + "."}
 		}
 		return nil
@@ -247,16 +246,13 @@ func refund(tx *table.Tx, b basis, amount decimal.Decimal) error {
 	if err != nil {
 		return err
 	}
-	took, before := decimal.Zero, money.Must(b.receipt.Number(refunded))
-	if r.Total != nil {
-		took = money.Must(*r.Total)
-	}
+	took, before := codec.OrZero(r.Total).Decimal(), b.receipt.Number(refunded).Decimal()
 	sum := before.Add(amount)
 	if sum.GreaterThan(took) {
 		return fault.InvalidState("The trip took %s %s, of which %s are refunded. At most %s more can be refunded.", took,
 			r.Currency, before, decimal.Max(took.Sub(before), decimal.Zero))
 	}
-	replace(tx, b.receipt, r.stored(), money.Number(sum))
+	replace(tx, b.receipt, r.stored(), money.Of(sum))
 	return nil
 }
 

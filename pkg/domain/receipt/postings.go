@@ -24,7 +24,7 @@ import (
 func PostingOf(tr trip.Trip, side wallet.Side, amount decimal.Decimal, at string) wallet.Entry {
 	_, id, _ := strings.Cut(tr.ID, "_")
 	return wallet.Entry{TripID: &tr.ID, Posting: wallet.Posting{ID: ids.Posting + "_" + id, Type: wallet.TripPayment,
-		Amount: money.Number(amount), Description: describe(tr, side == wallet.Customer), CreatedAt: at}}
+		Amount: money.Of(amount), Description: describe(tr, side == wallet.Customer), CreatedAt: at}}
 }
 
 // Posted is a posting of a trip and its wallet.
@@ -94,7 +94,7 @@ func (r Receipt) Postings(tr trip.Trip) ([]Posted, error) {
 	var out []Posted
 	before, after := was.sides(tr), now.sides(tr)
 	for i, s := range after {
-		old, next := amountOf(before[i].amount), amountOf(s.amount)
+		old, next := codec.OrZero(before[i].amount), codec.OrZero(s.amount)
 		post := func(amount decimal.Decimal, what string) {
 			out = append(out, Posted{s.side, s.actor, tr.TripCode, r.corrected(s.side, what, amount, at)})
 		}
@@ -125,7 +125,7 @@ const (
 // corrected returns a posting of the correction.
 func (r Receipt) corrected(s wallet.Side, what string, amount decimal.Decimal, at time.Time) wallet.Entry {
 	return wallet.Entry{TripID: &r.TripID, By: &r.Correction.By, Posting: wallet.Posting{Type: wallet.TripPayment,
-		ID: r.correctionID(s, what, at), Amount: money.Number(amount), CreatedAt: r.IssuedAt,
+		ID: r.correctionID(s, what, at), Amount: money.Of(amount), CreatedAt: r.IssuedAt,
 		Description: "Trip " + r.TripCode + ": fare corrected, " + what}}
 }
 
@@ -133,13 +133,6 @@ func (r Receipt) corrected(s wallet.Side, what string, amount decimal.Decimal, a
 // is.
 func (r Receipt) correctionID(s wallet.Side, what string, at time.Time) string {
 	return ids.Derived(ids.Posting, at, fmt.Sprintf("%s#%d#%s#%s", r.TripID, r.Version, s, what))
-}
-
-func amountOf(d *decimal.Decimal) decimal.Decimal {
-	if d == nil {
-		return decimal.Zero
-	}
-	return *d
 }
 
 // Stored returns the stored item of each posting; the zero Item if there is

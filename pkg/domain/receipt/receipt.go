@@ -2,7 +2,6 @@ package receipt
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 
 	"svc/pkg/base/money"
@@ -14,29 +13,29 @@ import (
 // in units of Currency. Without a fare they are null, except DriverAmount, which
 // is 0 if the trip has a driver.
 type Receipt struct {
-	ID           string       `json:"id"`
-	TripID       string       `json:"tripId"`
-	TripCode     string       `json:"tripCode"`
-	DriverID     *string      `json:"driverId"`
-	CustomerID   string       `json:"customerId"`
-	PaymentType  string       `json:"paymentType"`
-	Currency     string       `json:"currency"`
-	Total        *json.Number `json:"total"`        // the final fare
-	Commission   *json.Number `json:"commission"`   // null without a snapshot of the rate
-	DriverAmount *json.Number `json:"driverAmount"` // null without a driver
-	RiderAmount  *json.Number `json:"riderAmount"`  // null if the rider's wallet is not involved
-	CompletedAt  *string      `json:"completedAt"`
-	IssuedAt     string       `json:"issuedAt"`
-	TaxRate      *json.Number `json:"taxRate,omitempty"` // the tenant's when the trip was settled; nil for 0
-	Version      int          `json:"version,omitempty"` // 0 means 1
-	Correction   *Correction  `json:"correction,omitempty"`
+	ID           string        `json:"id"`
+	TripID       string        `json:"tripId"`
+	TripCode     string        `json:"tripCode"`
+	DriverID     *string       `json:"driverId"`
+	CustomerID   string        `json:"customerId"`
+	PaymentType  string        `json:"paymentType"`
+	Currency     string        `json:"currency"`
+	Total        *money.Amount `json:"total"`        // the final fare
+	Commission   *money.Amount `json:"commission"`   // null without a snapshot of the rate
+	DriverAmount *money.Amount `json:"driverAmount"` // null without a driver
+	RiderAmount  *money.Amount `json:"riderAmount"`  // null if the rider's wallet is not involved
+	CompletedAt  *string       `json:"completedAt"`
+	IssuedAt     string        `json:"issuedAt"`
+	TaxRate      *money.Amount `json:"taxRate,omitempty"` // the tenant's when the trip was settled; nil for 0
+	Version      int           `json:"version,omitempty"` // 0 means 1
+	Correction   *Correction   `json:"correction,omitempty"`
 }
 
 // Correction says why a receipt with a version above 1 was issued.
 type Correction struct {
-	By     string       `json:"by"`
-	Reason string       `json:"reason"`
-	Was    *json.Number `json:"was"` // total of the version before
+	By     string        `json:"by"`
+	Reason string        `json:"reason"`
+	Was    *money.Amount `json:"was"` // total of the version before
 }
 
 // Key returns the key of the newest version of a trip's receipt.
@@ -93,10 +92,10 @@ func FromItem(it table.Item) (Receipt, error) {
 // Of returns the first receipt of a completed trip that was settled at the given
 // time. taxRate is the tenant's; "" means 0. The tax is a part of the total. Later
 // corrections keep the rate of the settlement.
-func Of(tr trip.Trip, e Entries, id, at string, taxRate json.Number) Receipt {
+func Of(tr trip.Trip, e Entries, id, at string, taxRate money.Amount) Receipt {
 	r := Receipt{ID: id, TripID: tr.ID, TripCode: tr.TripCode, DriverID: tr.DriverID, CustomerID: tr.CustomerID,
 		PaymentType: tr.PaymentType, Currency: tr.Currency, CompletedAt: tr.CompletedAt, IssuedAt: at}
-	if rate, err := money.Parse(cmp.Or(taxRate, "0")); err == nil && rate.IsPositive() {
+	if rate := taxRate.Decimal(); rate.IsPositive() {
 		r.TaxRate = money.Ptr(rate)
 	}
 	return r.With(tr, e)

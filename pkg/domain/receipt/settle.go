@@ -230,9 +230,7 @@ func (a ledger) post(tx *table.Tx, t table.Tenant, currency string, all []Posted
 			continue
 		}
 		if a.unread {
-			if err := wallet.Shift(tx, t, m, decimal.Zero, posted, errUnread); err != nil {
-				return err
-			}
+			wallet.Shift(tx, t, m, decimal.Zero, posted, errUnread)
 			continue
 		}
 		if _, err := wallet.Move(tx, t, one.was, m, writeShards(a.flags), posted); err != nil {

@@ -1,11 +1,9 @@
 package receipt
 
 import (
-	"encoding/json"
-
 	"github.com/shopspring/decimal"
 
-	"svc/pkg/base/money"
+	"svc/pkg/base/codec"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/domain/wallet"
 )
@@ -29,12 +27,12 @@ func Shares(versions []Receipt, entries []wallet.Entry) map[string]Share {
 		if v.PaymentType == "CASH" || v.PaymentType == "" {
 			s.Outside = fare
 		}
-		s.Commission = fare.Sub(s.Outside).Sub(money.Must(e.Amount))
+		s.Commission = fare.Sub(s.Outside).Sub(e.Amount.Decimal())
 		out[e.ID] = s
 	}
 	for _, e := range entries {
 		if e.By == nil && len(versions) > 0 { // settlement's postings are those of nobody
-			explain(e, versions[0], fareOf(versions[0].Total))
+			explain(e, versions[0], codec.OrZero(versions[0].Total).Decimal())
 		}
 	}
 	for _, v := range versions {
@@ -42,7 +40,7 @@ func Shares(versions []Receipt, entries []wallet.Entry) map[string]Share {
 		if ids == nil {
 			continue
 		}
-		was, now := fareOf(v.Correction.Was), fareOf(v.Total)
+		was, now := codec.OrZero(v.Correction.Was).Decimal(), codec.OrZero(v.Total).Decimal()
 		taken, reversed := posted[ids[reversal]]
 		given, renewed := posted[ids[renewal]]
 		same, unchanged := posted[ids[unchanged]]
@@ -105,13 +103,6 @@ func byID(entries []wallet.Entry) map[string]wallet.Entry {
 		out[e.ID] = e
 	}
 	return out
-}
-
-func fareOf(total *json.Number) decimal.Decimal {
-	if total == nil {
-		return decimal.Zero
-	}
-	return money.Must(*total)
 }
 
 // Known returns the versions that the newest one tells of: itself, and the one

@@ -2,7 +2,6 @@ package receipt
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/shopspring/decimal"
 
@@ -24,7 +23,7 @@ type Shown struct {
 	OriginAddress string            `json:"originAddress" example:"12 Harbour Street" doc:"Where the ride began."`
 	DestAddress   *string           `json:"destAddress" doc:"Where the ride ended."`
 	Currency      string            `json:"currency" example:"USD" doc:"ISO 4217 code."`
-	Total         *json.Number      `json:"total" nullable:"true" doc:"The final fare, or the cancellation fee; null if the trip has none. It is the sum of the lines."`
+	Total         *money.Amount     `json:"total" nullable:"true" doc:"The final fare, or the cancellation fee; null if the trip has none. It is the sum of the lines."`
 	Lines         []Portion         `json:"lines" doc:"What the total consists of."`
 	Tax           api.Nullable[Tax] `json:"tax" doc:"The tax in the total; null if the company had no tax rate."`
 	Payment       Payment           `json:"payment" doc:"How the rider paid."`
@@ -34,28 +33,28 @@ type Shown struct {
 
 // Portion is a part of the total.
 type Portion struct {
-	Type        string      `json:"type" enum:"FARE,CANCELLATION_FEE,TAX" doc:"What it is."`
-	Description string      `json:"description" example:"Ride" doc:"What it is, in words."`
-	Amount      json.Number `json:"amount" doc:"Currency units."`
+	Type        string       `json:"type" enum:"FARE,CANCELLATION_FEE,TAX" doc:"What it is."`
+	Description string       `json:"description" example:"Ride" doc:"What it is, in words."`
+	Amount      money.Amount `json:"amount" doc:"Currency units."`
 }
 
 // Tax is the tax in a total.
 type Tax struct {
-	Rate   json.Number `json:"rate" example:"0.08875" doc:"Share of the total that is tax: the company's taxRate when the trip was settled."`
-	Amount json.Number `json:"amount" doc:"The tax, rounded half to even."`
-	Net    json.Number `json:"net" doc:"The total without the tax."`
+	Rate   money.Amount `json:"rate" example:"0.08875" doc:"Share of the total that is tax: the company's taxRate when the trip was settled."`
+	Amount money.Amount `json:"amount" doc:"The tax, rounded half to even."`
+	Net    money.Amount `json:"net" doc:"The total without the tax."`
 }
 
 // Payment says how a rider paid.
 type Payment struct {
-	Type     string      `json:"type" enum:"CASH,CARD,WALLET" doc:"How the rider paid."`
-	Refunded json.Number `json:"refunded" doc:"Sum of the refunds to the rider's wallet."`
+	Type     string       `json:"type" enum:"CASH,CARD,WALLET" doc:"How the rider paid."`
+	Refunded money.Amount `json:"refunded" doc:"Sum of the refunds to the rider's wallet."`
 }
 
 // Pay is what a driver got for a trip.
 type Pay struct {
-	Commission *json.Number `json:"commission" nullable:"true" doc:"What the company kept; null if no rate is known."`
-	Amount     *json.Number `json:"amount" nullable:"true" doc:"What was posted to the driver's wallet; null without a driver. Negative for a cash fare, because the driver holds the money."`
+	Commission *money.Amount `json:"commission" nullable:"true" doc:"What the company kept; null if no rate is known."`
+	Amount     *money.Amount `json:"amount" nullable:"true" doc:"What was posted to the driver's wallet; null without a driver. Negative for a cash fare, because the driver holds the money."`
 }
 
 // mostCorrections is how many corrections a receipt shows.
@@ -63,11 +62,11 @@ const mostCorrections = 100
 
 // Change is a correction of a fare.
 type Change struct {
-	Version int          `json:"version" doc:"Version of the receipt that it issued."`
-	At      string       `json:"at" format:"date-time" doc:"When it was made."`
-	Reason  string       `json:"reason" doc:"Why."`
-	Was     *json.Number `json:"was" nullable:"true" doc:"The total before."`
-	Total   *json.Number `json:"total" nullable:"true" doc:"The total after."`
+	Version int           `json:"version" doc:"Version of the receipt that it issued."`
+	At      string        `json:"at" format:"date-time" doc:"When it was made."`
+	Reason  string        `json:"reason" doc:"Why."`
+	Was     *money.Amount `json:"was" nullable:"true" doc:"The total before."`
+	Total   *money.Amount `json:"total" nullable:"true" doc:"The total after."`
 }
 
 // shownTo returns the receipt for an audience. earlier are the versions before it.
@@ -96,24 +95,24 @@ func shownTo(it table.Item, tr trip.Trip, earlier []Receipt, a authz.Audience) (
 		if tr.Owes() {
 			first = Portion{Type: "CANCELLATION_FEE", Description: "Cancellation fee"}
 		}
-		out.lines(first, money.Must(*r.Total), r.TaxRate)
+		out.lines(first, r.Total.Decimal(), r.TaxRate)
 	}
 	return out, nil
 }
 
 // lines splits the total, so that the lines add up to it whatever was rounded. The
 // tax is a part of the total.
-func (s *Shown) lines(first Portion, total decimal.Decimal, rate *json.Number) {
+func (s *Shown) lines(first Portion, total decimal.Decimal, rate *money.Amount) {
 	net := total
 	if rate != nil {
-		tax := money.Commission(total, money.Must(*rate), s.Currency)
+		tax := money.Commission(total, rate.Decimal(), s.Currency)
 		net = total.Sub(tax)
-		s.Tax.Value = &Tax{*rate, money.Number(tax), money.Number(net)}
+		s.Tax.Value = &Tax{*rate, money.Of(tax), money.Of(net)}
 	}
-	first.Amount = money.Number(net)
+	first.Amount = money.Of(net)
 	s.Lines = append(s.Lines, first)
 	if t := s.Tax.Value; t != nil {
-		percent := money.Must(t.Rate).Shift(2)
+		percent := t.Rate.Decimal().Shift(2)
 		s.Lines = append(s.Lines, Portion{"TAX", "Tax, " + percent.String() + " % of the total", t.Amount})
 	}
 }

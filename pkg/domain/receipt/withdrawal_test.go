@@ -43,7 +43,7 @@ func (w *world) held() string {
 	w.t.Helper()
 	it, err := w.tenant.Get(w.t.Context(), wallet.Key(w.tenant, wallet.Driver, w.driver))
 	testkit.Must(w.t, err)
-	return string(money.Number(money.Must(it.Number("held"))))
+	return string(money.Of(it.Number("held").Decimal()))
 }
 
 func TestWithdraw(t *testing.T) {

@@ -1,7 +1,6 @@
 package receipt_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"os"
@@ -89,9 +88,9 @@ func (w *world) completed(payment, fare string) trip.Trip {
 	tr := trip.Trip{ID: ids.New(ids.Trip, w.Now()), TripCode: ids.Code(), Status: trip.Completed, DriverID: &w.driver,
 		CustomerID: w.rider, OriginAddress: "a", OriginLat: "1", OriginLng: "2", PaymentType: payment,
 		Currency: w.currency(), RequestedAt: at, AcceptedAt: &at, ArrivedAt: &at, StartedAt: &at, CompletedAt: &at,
-		UpdatedAt: at, Version: 5, CommissionRate: ptr(json.Number("0.175"))}
+		UpdatedAt: at, Version: 5, CommissionRate: ptr(money.Amount("0.175"))}
 	if fare != "" {
-		tr.FinalFare = ptr(json.Number(fare))
+		tr.FinalFare = ptr(money.Amount(fare))
 	}
 	w.load(tr.Item(w.tenant, 1))
 	return tr
@@ -143,7 +142,7 @@ func (w *world) balance(actor string) string {
 		for _, one := range items {
 			var e wallet.Entry
 			testkit.Must(w.t, one.Decode(&e))
-			sum = sum.Add(money.Must(e.Amount))
+			sum = sum.Add(e.Amount.Decimal())
 		}
 	}
 	if !it.Found() {
@@ -154,7 +153,7 @@ func (w *world) balance(actor string) string {
 	if !have.Balance.Equal(sum) {
 		w.t.Errorf("the balance of %s is %s, its postings add up to %s", actor, have.Balance, sum)
 	}
-	return string(money.Number(have.Balance))
+	return have.Balance.String()
 }
 
 func settle(w *world, tr trip.Trip) error {

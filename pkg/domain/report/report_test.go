@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/url"
@@ -37,7 +36,7 @@ func itemsOf(tenant table.Tenant, shard int, changes counter.Changes) (items []t
 	for ref, sums := range changes {
 		it := table.Item{Key: ref.Key(tenant, shard), Type: "counter", Attrs: map[string]any{}}
 		for name, by := range sums {
-			it.Attrs["n"+name] = money.Number(by)
+			it.Attrs["n"+name] = money.Of(by)
 		}
 		items = append(items, it)
 	}
@@ -90,7 +89,7 @@ func brute(trips []counted, from, to time.Time) *Summary {
 			out.CompletedTrips, sum = out.CompletedTrips+1, sum.Add(tr.fare)
 		}
 	}
-	out.Revenue = money.Number(sum)
+	out.Revenue = money.Of(sum)
 	return out
 }
 
@@ -233,7 +232,7 @@ func TestSummaryWindow(t *testing.T) {
 		name, from, to string
 		window         Window
 		trips          int64
-		revenue        json.Number
+		revenue        money.Amount
 	}{
 		{"by default the last 30 days", "", "", Window{at(-30 * day), at(0)}, 2, "18.5"},
 		{"from", at(-30*day - ms), "", Window{at(-30*day - ms), at(0)}, 3, "25.5"},

@@ -14,25 +14,25 @@ import (
 // Limits bound the amounts of a tenant's settings.
 type Limits struct {
 	Currency string
-	Largest  json.Number // the tenant's largest fare; "" for money.DefaultMaxFare
+	Largest  money.Amount // the tenant's largest fare; "" for money.DefaultMaxFare
 }
 
 // LimitsOf returns the limits of a copy of the tenant's flags.
 func LimitsOf(flags table.Item) Limits {
-	return Limits{flags.Text("currency"), json.Number(flags.Text("maxFare"))}
+	return Limits{flags.Text("currency"), flags.Amount("maxFare")}
 }
 
 // amount checks an amount of the settings, and rounds what a caller computed in floats.
-func (l Limits) amount(wrong *fault.Faults, field string, n *json.Number) {
+func (l Limits) amount(wrong *fault.Faults, field string, n *money.Amount) {
 	d, err := money.Accept(*n, l.Currency)
-	most := money.Must(money.MaxFare(l.Largest, l.Currency))
+	most := money.MaxFare(l.Largest, l.Currency).Decimal()
 	switch {
 	case err != nil:
 		wrong.Add(field, err.Error())
 	case d.GreaterThan(most):
 		wrong.Unless(false, field, "expected at most %s, the company's largest fare", most)
-	case !d.Equal(money.Must(*n)):
-		*n = money.Number(d)
+	case !d.Equal(n.Decimal()):
+		*n = money.Of(d)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/tenant"
@@ -20,7 +21,7 @@ import (
 
 // amounts returns the paths of a type's members that are amounts of money, by their
 // documentation, and those of its other numbers.
-func amounts(of reflect.Type, path string) (money, others []string) {
+func amounts(of reflect.Type, path string) (inCurrency, others []string) {
 	for i := range of.NumField() {
 		f := of.Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -32,17 +33,17 @@ func amounts(of reflect.Type, path string) (money, others []string) {
 		switch {
 		case f.Anonymous:
 			m, o := amounts(kind, path)
-			money, others = append(money, m...), append(others, o...)
-		case kind == reflect.TypeFor[json.Number]() && strings.Contains(f.Tag.Get("doc"), "currency units"):
-			money = append(money, member)
-		case kind == reflect.TypeFor[json.Number]():
+			inCurrency, others = append(inCurrency, m...), append(others, o...)
+		case kind == reflect.TypeFor[money.Amount]() && strings.Contains(f.Tag.Get("doc"), "currency units"):
+			inCurrency = append(inCurrency, member)
+		case kind == reflect.TypeFor[money.Amount]():
 			others = append(others, member)
 		case kind.Kind() == reflect.Struct:
 			m, o := amounts(kind, member)
-			money, others = append(money, m...), append(others, o...)
+			inCurrency, others = append(inCurrency, m...), append(others, o...)
 		}
 	}
-	return money, others
+	return inCurrency, others
 }
 
 // patchOf returns the patch of one member.
@@ -94,7 +95,7 @@ func company(t *testing.T, currency, largest string) (*apitest.Stand, table.Tena
 	s, _, _ := stand(t)
 	tn := s.Tenant(currency, 1)
 	testkit.Must(t, tn.Load(t.Context(), table.Item{Key: tenant.Key(tn), Type: "tenant", Version: 1,
-		Doc: tenant.Tenant{Currency: currency, MaxFare: json.Number(largest), Timezone: "UTC"}}))
+		Doc: tenant.Tenant{Currency: currency, MaxFare: money.Amount(largest), Timezone: "UTC"}}))
 	tx := tn.Write()
 	tenant.SetFlags(tx, tn, map[string]any{"maxFare": largest})
 	testkit.Must(t, tx.Commit(t.Context()))
@@ -155,7 +156,7 @@ func TestPricesOfServices(t *testing.T) {
 		}
 		old := settings.Service{CommissionRate: "0.2", ServiceType: settings.ServiceType{
 			ID: ids.New(ids.Service, apitest.Start), Name: "Old", PerKm: "1", Capacity: 4, Active: true}}
-		price := map[string]*json.Number{"baseFare": &old.BaseFare, "minimumFare": &old.MinimumFare, "perKm": &old.PerKm,
+		price := map[string]*money.Amount{"baseFare": &old.BaseFare, "minimumFare": &old.MinimumFare, "perKm": &old.PerKm,
 			"perMinute": &old.PerMinute}[member]
 		*price = "999999999999.005"
 		testkit.Must(t, tn.Load(t.Context(), settings.ServiceKind.Item(tn, "", old)))

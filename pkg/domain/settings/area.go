@@ -252,13 +252,14 @@ func Box(west, south, east, north json.Number) (Area, error) {
 			return nil, wrong
 		}
 	}
-	if !money.Must(south).LessThan(money.Must(north)) || west == east {
+	less := func(a, b json.Number) bool { x, _ := a.Float64(); y, _ := b.Float64(); return x < y }
+	if !less(south, north) || west == east {
 		return nil, wrong
 	}
 	box := func(west, east json.Number) [][][]json.Number {
 		return [][][]json.Number{{{west, south}, {east, south}, {east, north}, {west, north}, {west, south}}}
 	}
-	if money.Must(west).LessThan(money.Must(east)) {
+	if less(west, east) {
 		return Area{box(west, east)}, nil
 	}
 	var area Area

@@ -3,7 +3,6 @@ package settings
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json/jsontext"
@@ -11,6 +10,7 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/edge/api"
@@ -58,16 +58,16 @@ type zoneInput struct {
 
 // ServiceEdit has the members of a service type that its company decides.
 type ServiceEdit struct {
-	Name           string       `json:"name" minLength:"1" maxLength:"100" example:"Van" doc:"Name of the service type."`
-	Description    *string      `json:"description,omitempty" maxLength:"1000" example:"Up to six people" doc:"What riders get."`
-	BaseFare       *json.Number `json:"baseFare,omitempty" minimum:"0" example:"5" doc:"Start of every fare, currency units; 0 if absent."`
-	PerKm          *json.Number `json:"perKm,omitempty" minimum:"0" example:"2.2" doc:"Price of a kilometre, currency units; 0 if absent."`
-	PerMinute      *json.Number `json:"perMinute,omitempty" minimum:"0" example:"0.5" doc:"Price of a minute, currency units; 0 if absent."`
-	MinimumFare    *json.Number `json:"minimumFare,omitempty" minimum:"0" example:"12" doc:"The least fare, currency units; 0 if absent."`
-	CommissionRate *json.Number `json:"commissionRate,omitempty" minimum:"0" maximum:"1" example:"0.2" doc:"The company's share of a fare; 0 if absent. It applies to trips that are requested at least a second later."`
-	Capacity       *int         `json:"capacity,omitempty" minimum:"1" maximum:"1000" default:"4" doc:"Passengers."`
-	IconURL        *string      `json:"iconUrl,omitempty" maxLength:"2000" example:"https://cdn.metro.example/van.svg" doc:"An https URL of the icon."`
-	Active         *bool        `json:"active,omitempty" default:"true" doc:"Whether riders may request rides of this type."`
+	Name           string        `json:"name" minLength:"1" maxLength:"100" example:"Van" doc:"Name of the service type."`
+	Description    *string       `json:"description,omitempty" maxLength:"1000" example:"Up to six people" doc:"What riders get."`
+	BaseFare       *money.Amount `json:"baseFare,omitempty" minimum:"0" example:"5" doc:"Start of every fare, currency units; 0 if absent."`
+	PerKm          *money.Amount `json:"perKm,omitempty" minimum:"0" example:"2.2" doc:"Price of a kilometre, currency units; 0 if absent."`
+	PerMinute      *money.Amount `json:"perMinute,omitempty" minimum:"0" example:"0.5" doc:"Price of a minute, currency units; 0 if absent."`
+	MinimumFare    *money.Amount `json:"minimumFare,omitempty" minimum:"0" example:"12" doc:"The least fare, currency units; 0 if absent."`
+	CommissionRate *money.Amount `json:"commissionRate,omitempty" minimum:"0" maximum:"1" example:"0.2" doc:"The company's share of a fare; 0 if absent. It applies to trips that are requested at least a second later."`
+	Capacity       *int          `json:"capacity,omitempty" minimum:"1" maximum:"1000" default:"4" doc:"Passengers."`
+	IconURL        *string       `json:"iconUrl,omitempty" maxLength:"2000" example:"https://cdn.metro.example/van.svg" doc:"An https URL of the icon."`
+	Active         *bool         `json:"active,omitempty" default:"true" doc:"Whether riders may request rides of this type."`
 }
 
 func editOf(s Service) ServiceEdit {

@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -16,30 +15,30 @@ import (
 
 // ServiceType is a kind of ride that the tenant offers. Amounts are in currency units.
 type ServiceType struct {
-	ID          string      `json:"id" doc:"The value of serviceTypeId in a ride request."`
-	Name        string      `json:"name" doc:"Name of the service type."`
-	Description *string     `json:"description" doc:"What riders get."`
-	BaseFare    json.Number `json:"baseFare" doc:"Start of every fare, currency units."`
-	PerKm       json.Number `json:"perKm" doc:"Price of a kilometre, currency units."`
-	PerMinute   json.Number `json:"perMinute" doc:"Price of a minute, currency units."`
-	MinimumFare json.Number `json:"minimumFare" doc:"The least fare, currency units."`
-	Currency    string      `json:"currency" doc:"ISO 4217 code."`
-	Capacity    int         `json:"capacity" doc:"Passengers. For apps."`
-	IconURL     *string     `json:"iconUrl" format:"uri" doc:"An https URL of the icon."`
-	Active      bool        `json:"active" doc:"Whether riders may request rides of this type."`
+	ID          string       `json:"id" doc:"The value of serviceTypeId in a ride request."`
+	Name        string       `json:"name" doc:"Name of the service type."`
+	Description *string      `json:"description" doc:"What riders get."`
+	BaseFare    money.Amount `json:"baseFare" doc:"Start of every fare, currency units."`
+	PerKm       money.Amount `json:"perKm" doc:"Price of a kilometre, currency units."`
+	PerMinute   money.Amount `json:"perMinute" doc:"Price of a minute, currency units."`
+	MinimumFare money.Amount `json:"minimumFare" doc:"The least fare, currency units."`
+	Currency    string       `json:"currency" doc:"ISO 4217 code."`
+	Capacity    int          `json:"capacity" doc:"Passengers. For apps."`
+	IconURL     *string      `json:"iconUrl" format:"uri" doc:"An https URL of the icon."`
+	Active      bool         `json:"active" doc:"Whether riders may request rides of this type."`
 }
 
 // Service is a service type with its commission rate, which the API does not
 // show.
 type Service struct {
 	ServiceType
-	CommissionRate json.Number `json:"-"` // share of the fare, 0 to 1
+	CommissionRate money.Amount `json:"-"` // share of the fare, 0 to 1
 }
 
 // ManagedService is a service type as those who manage it see it.
 type ManagedService struct {
 	ServiceType
-	CommissionRate json.Number `json:"commissionRate" example:"0.2" doc:"The company's share of a fare, 0 to 1. It applies to trips that are requested at least a second after a change."`
+	CommissionRate money.Amount `json:"commissionRate" example:"0.2" doc:"The company's share of a fare, 0 to 1. It applies to trips that are requested at least a second after a change."`
 }
 
 // Managed returns the service type with its commission rate.
@@ -75,20 +74,17 @@ func (s *Service) normalize(l Limits) error {
 	}
 	wrong.Unless(s.Capacity >= 1 && s.Capacity <= 1000, "capacity", "expected 1 to 1,000 passengers")
 	s.prices(&wrong, l)
-	if s.CommissionRate == "" {
-		s.CommissionRate = "0"
-	}
-	d, err := money.Parse(s.CommissionRate)
-	wrong.Unless(err == nil && !d.IsNegative() && !d.GreaterThan(decimal.NewFromInt(1)), "commissionRate",
+	d := s.CommissionRate.Decimal()
+	wrong.Unless(!d.IsNegative() && !d.GreaterThan(decimal.NewFromInt(1)), "commissionRate",
 		"expected a share between 0 and 1")
-	s.CommissionRate = money.Number(d)
+	s.CommissionRate = money.Of(d)
 	return wrong.Err()
 }
 
 // isFree reports whether no price is above zero.
 func (s Service) isFree() bool {
-	for _, price := range []json.Number{s.BaseFare, s.PerKm, s.PerMinute, s.MinimumFare} {
-		if d, err := money.Parse(price); err != nil || !d.IsZero() {
+	for _, price := range []money.Amount{s.BaseFare, s.PerKm, s.PerMinute, s.MinimumFare} {
+		if !price.Decimal().IsZero() {
 			return false
 		}
 	}
@@ -100,22 +96,19 @@ var errFree = fault.Field("baseFare", "expected one price above 0: baseFare, per
 // prices converts the prices to their stored form. Prices of a kilometre and a minute
 // may be finer than the currency.
 func (s *Service) prices(wrong *fault.Faults, l Limits) {
-	most := money.Must(money.MaxFare(l.Largest, l.Currency))
+	most := money.MaxFare(l.Largest, l.Currency).Decimal()
 	for _, price := range []struct {
 		field string
-		n     *json.Number
+		n     *money.Amount
 		fine  bool
 	}{{"baseFare", &s.BaseFare, false}, {"perKm", &s.PerKm, true}, {"perMinute", &s.PerMinute, true},
 		{"minimumFare", &s.MinimumFare, false}} {
-		if *price.n == "" {
-			*price.n = "0"
-		}
-		if !price.fine {
+		if !price.fine && *price.n != "" {
 			l.amount(wrong, price.field, price.n)
 		}
-		d, err := money.Parse(*price.n)
-		valid := err == nil && !d.IsNegative() && !d.GreaterThan(most)
+		d := price.n.Decimal()
+		valid := !d.IsNegative() && !d.GreaterThan(most)
 		wrong.Unless(valid || !price.fine, price.field, "expected an amount from 0 to %s, the company's largest fare", most)
-		*price.n = money.Number(d)
+		*price.n = money.Of(d)
 	}
 }

@@ -1,8 +1,7 @@
 package settings
 
 import (
-	"encoding/json"
-
+	"svc/pkg/base/money"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/branding"
 	"svc/pkg/domain/tenant"
@@ -47,13 +46,13 @@ type Document struct {
 
 // Pricing configures fares beyond the rates of the service type.
 type Pricing struct {
-	TaxRate             json.Number  `json:"taxRate" minimum:"0" maximum:"1" doc:"Share of the fare that is tax. Receipts of trips that are settled from now on show it."`
-	CancellationFee     json.Number  `json:"cancellationFee" minimum:"0" doc:"What a rider owes who cancels while a driver has the trip, currency units; 0 is none. It is only shown unless chargeCancellation is on."`
-	NoShowFee           *json.Number `json:"noShowFee" nullable:"true" minimum:"0" doc:"What a rider owes who does not come while waiting is free, currency units; 0 is none. If it is null, the rider owes the cancellationFee if chargeCancellation is on. It applies to trips that are requested from now on."`
-	FreeWaitingMinutes  int          `json:"freeWaitingMinutes" minimum:"0" doc:"Minutes for which waiting is free."`
-	WaitingPerMinute    json.Number  `json:"waitingPerMinute" minimum:"0" doc:"Price of a minute of waiting, currency units."`
-	RoundFareToMultiple json.Number  `json:"roundFareToMultiple" minimum:"0" doc:"Fares are rounded to a multiple of this amount, currency units; 0 is no rounding."`
-	ChargeCancellation  bool         `json:"chargeCancellation" doc:"Whether settlement posts the cancellationFee from the rider's wallet, for trips that are requested while it is on."`
+	TaxRate             money.Amount  `json:"taxRate" minimum:"0" maximum:"1" doc:"Share of the fare that is tax. Receipts of trips that are settled from now on show it."`
+	CancellationFee     money.Amount  `json:"cancellationFee" minimum:"0" doc:"What a rider owes who cancels while a driver has the trip, currency units; 0 is none. It is only shown unless chargeCancellation is on."`
+	NoShowFee           *money.Amount `json:"noShowFee" nullable:"true" minimum:"0" doc:"What a rider owes who does not come while waiting is free, currency units; 0 is none. If it is null, the rider owes the cancellationFee if chargeCancellation is on. It applies to trips that are requested from now on."`
+	FreeWaitingMinutes  int           `json:"freeWaitingMinutes" minimum:"0" doc:"Minutes for which waiting is free."`
+	WaitingPerMinute    money.Amount  `json:"waitingPerMinute" minimum:"0" doc:"Price of a minute of waiting, currency units."`
+	RoundFareToMultiple money.Amount  `json:"roundFareToMultiple" minimum:"0" doc:"Fares are rounded to a multiple of this amount, currency units; 0 is no rounding."`
+	ChargeCancellation  bool          `json:"chargeCancellation" doc:"Whether settlement posts the cancellationFee from the rider's wallet, for trips that are requested while it is on."`
 }
 
 // Payments configures how riders may pay.
@@ -65,18 +64,18 @@ type Payments struct {
 
 // Dispatch configures how trips find their drivers.
 type Dispatch struct {
-	Mode                string      `json:"mode" enum:"manual,open,offers" doc:"With manual, nothing is dispatched. With open, drivers see the open trips around them. With offers, the nearest drivers get offers, in waves. Trips that are PENDING when manual ends are dispatched too."`
-	AutoAssign          bool        `json:"autoAssign" doc:"With the mode offers: whether the nearest driver gets the trip without being asked. Who cannot drive it releases it."`
-	SearchRadiusKm      json.Number `json:"searchRadiusKm" minimum:"0" doc:"How far from the origin to search for drivers, and from the driver for open trips, kilometres. The service searches at most 60 km."`
-	OfferTimeoutSeconds int         `json:"offerTimeoutSeconds" minimum:"0" doc:"How long an offer to a driver stands, seconds. The service takes at least 5 and at most 900."`
-	WaveSize            int         `json:"waveSize" minimum:"1" maximum:"20" doc:"How many drivers get an offer at the same time. With more than one, the trip is in COLLECTING_OFFERS meanwhile, in which its rider cannot cancel it."`
-	MaxWaves            int         `json:"maxWaves" minimum:"1" maximum:"50" doc:"After so many waves without success the trip is PENDING again, and nobody is asked any more."`
-	ScheduledLead       int         `json:"scheduledLeadMinutes" minimum:"0" maximum:"1440" doc:"How many minutes before its time a scheduled trip becomes PENDING."`
-	ScheduledRides      bool        `json:"scheduledRides" doc:"Whether rides for a later time are taken. Else a booking with scheduledFor gets a 409."`
-	EarlyArrival        int         `json:"earlyArrivalMinutes" minimum:"0" maximum:"86400" doc:"How many minutes before its booked time a driver may arrive for a ride and start it, at the earliest. Before, the response is a 409."`
-	DriverStatus        string      `json:"driverStatus" enum:"free,strict" doc:"With strict, only a driver who is ONLINE and has no other ride gets one, is BUSY until it ends, and ONLINE again then. With free, trips do not change the status of drivers."`
-	DriverLicence       string      `json:"driverLicence" enum:"any,valid" doc:"With valid, a driver whose driving licences have all expired or been rejected cannot go online. With any, documents do not matter."`
-	ServiceArea         string      `json:"serviceArea" enum:"off,strict" doc:"With strict, estimates and rides must begin in an active zone; else they get a 409. With off, they may begin anywhere."`
+	Mode                string       `json:"mode" enum:"manual,open,offers" doc:"With manual, nothing is dispatched. With open, drivers see the open trips around them. With offers, the nearest drivers get offers, in waves. Trips that are PENDING when manual ends are dispatched too."`
+	AutoAssign          bool         `json:"autoAssign" doc:"With the mode offers: whether the nearest driver gets the trip without being asked. Who cannot drive it releases it."`
+	SearchRadiusKm      money.Amount `json:"searchRadiusKm" minimum:"0" doc:"How far from the origin to search for drivers, and from the driver for open trips, kilometres. The service searches at most 60 km."`
+	OfferTimeoutSeconds int          `json:"offerTimeoutSeconds" minimum:"0" doc:"How long an offer to a driver stands, seconds. The service takes at least 5 and at most 900."`
+	WaveSize            int          `json:"waveSize" minimum:"1" maximum:"20" doc:"How many drivers get an offer at the same time. With more than one, the trip is in COLLECTING_OFFERS meanwhile, in which its rider cannot cancel it."`
+	MaxWaves            int          `json:"maxWaves" minimum:"1" maximum:"50" doc:"After so many waves without success the trip is PENDING again, and nobody is asked any more."`
+	ScheduledLead       int          `json:"scheduledLeadMinutes" minimum:"0" maximum:"1440" doc:"How many minutes before its time a scheduled trip becomes PENDING."`
+	ScheduledRides      bool         `json:"scheduledRides" doc:"Whether rides for a later time are taken. Else a booking with scheduledFor gets a 409."`
+	EarlyArrival        int          `json:"earlyArrivalMinutes" minimum:"0" maximum:"86400" doc:"How many minutes before its booked time a driver may arrive for a ride and start it, at the earliest. Before, the response is a 409."`
+	DriverStatus        string       `json:"driverStatus" enum:"free,strict" doc:"With strict, only a driver who is ONLINE and has no other ride gets one, is BUSY until it ends, and ONLINE again then. With free, trips do not change the status of drivers."`
+	DriverLicence       string       `json:"driverLicence" enum:"any,valid" doc:"With valid, a driver whose driving licences have all expired or been rejected cannot go online. With any, documents do not matter."`
+	ServiceArea         string       `json:"serviceArea" enum:"off,strict" doc:"With strict, estimates and rides must begin in an active zone; else they get a 409. With off, they may begin anywhere."`
 }
 
 // The values of Dispatch.Mode.
@@ -112,10 +111,10 @@ const (
 
 // Routing configures how distances and durations of rides are estimated.
 type Routing struct {
-	URL          *string     `json:"url" format:"uri" doc:"An https address of a routing engine. Without one, or while it does not answer, estimates follow from the straight line."`
-	Engine       string      `json:"engine" enum:"osrm,valhalla" doc:"The interface of the routing engine."`
-	DetourFactor json.Number `json:"detourFactor" minimum:"1" maximum:"10" doc:"How much longer a ride is than the straight line."`
-	AverageSpeed json.Number `json:"averageSpeedKmh" minimum:"1" maximum:"200" doc:"Average speed of a ride, kilometres per hour."`
+	URL          *string      `json:"url" format:"uri" doc:"An https address of a routing engine. Without one, or while it does not answer, estimates follow from the straight line."`
+	Engine       string       `json:"engine" enum:"osrm,valhalla" doc:"The interface of the routing engine."`
+	DetourFactor money.Amount `json:"detourFactor" minimum:"1" maximum:"10" doc:"How much longer a ride is than the straight line."`
+	AverageSpeed money.Amount `json:"averageSpeedKmh" minimum:"1" maximum:"200" doc:"Average speed of a ride, kilometres per hour."`
 }
 
 // BaseMap configures the map that the console shows.

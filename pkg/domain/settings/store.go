@@ -231,11 +231,11 @@ func (d *Document) normalize(l Limits) error {
 	if d.Pricing.NoShowFee != nil {
 		l.amount(&wrong, "pricing.noShowFee", d.Pricing.NoShowFee)
 	}
-	x, err := money.Parse(d.Dispatch.SearchRadiusKm)
-	wrong.Unless(err == nil && !x.IsNegative() && !x.GreaterThan(money.Max), "dispatch.searchRadiusKm",
+	x := d.Dispatch.SearchRadiusKm.Decimal()
+	wrong.Unless(!x.IsNegative() && !x.GreaterThan(money.Max), "dispatch.searchRadiusKm",
 		"expected a number of 0 or more, at most %s", money.Max)
-	x, err = money.Parse(d.Pricing.TaxRate)
-	wrong.Unless(err == nil && !x.IsNegative() && !x.GreaterThan(money.Must("1")), "pricing.taxRate",
+	x = d.Pricing.TaxRate.Decimal()
+	wrong.Unless(!x.IsNegative() && !x.GreaterThan(decimal.NewFromInt(1)), "pricing.taxRate",
 		"expected a share between 0 and 1")
 	wrong.Unless(d.Pricing.FreeWaitingMinutes >= 0, "pricing.freeWaitingMinutes", "expected a number of 0 or more")
 	d.Dispatch.check(&wrong)
@@ -271,12 +271,11 @@ func (r Routing) check(wrong *fault.Faults) {
 	wrong.Unless(r.Engine == OSRM || r.Engine == Valhalla, "routing.engine", "expected osrm or valhalla")
 	for _, bound := range []struct {
 		name        string
-		n           json.Number
+		n           money.Amount
 		least, most int64
 	}{{"routing.detourFactor", r.DetourFactor, 1, 10}, {"routing.averageSpeedKmh", r.AverageSpeed, 1, 200}} {
-		x, err := money.Parse(bound.n)
-		wrong.Unless(err == nil && !x.LessThan(decimal.NewFromInt(bound.least)) &&
-			!x.GreaterThan(decimal.NewFromInt(bound.most)), bound.name, "expected a number from %d to %d", bound.least,
-			bound.most)
+		x := bound.n.Decimal()
+		wrong.Unless(!x.LessThan(decimal.NewFromInt(bound.least)) && !x.GreaterThan(decimal.NewFromInt(bound.most)),
+			bound.name, "expected a number from %d to %d", bound.least, bound.most)
 	}
 }

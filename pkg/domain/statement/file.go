@@ -1,9 +1,9 @@
 package statement
 
 import (
-	"encoding/json"
 	"time"
 
+	"svc/pkg/base/money"
 	"svc/pkg/base/sheet"
 	"svc/pkg/base/timestamp"
 )
@@ -11,17 +11,17 @@ import (
 // line is one line of a statement's file. Date is the day in the company's time
 // zone. The types OPENING and CLOSING have a balance only.
 type line struct {
-	Date        string       `json:"date"`
-	At          string       `json:"at"`
-	Type        string       `json:"type"`
-	Description string       `json:"description"`
-	TripCode    *string      `json:"tripCode"`
-	Fare        *json.Number `json:"fare"`
-	Commission  *json.Number `json:"commission"`
-	Outside     *json.Number `json:"outside"`
-	Amount      *json.Number `json:"amount"`
-	Balance     json.Number  `json:"balance"`
-	Currency    string       `json:"currency"`
+	Date        string        `json:"date"`
+	At          string        `json:"at"`
+	Type        string        `json:"type"`
+	Description string        `json:"description"`
+	TripCode    *string       `json:"tripCode"`
+	Fare        *money.Amount `json:"fare"`
+	Commission  *money.Amount `json:"commission"`
+	Outside     *money.Amount `json:"outside"`
+	Amount      *money.Amount `json:"amount"`
+	Balance     money.Amount  `json:"balance"`
+	Currency    string        `json:"currency"`
 }
 
 // CSV returns the statement as a file for a spreadsheet.

@@ -2,7 +2,6 @@ package statement_test
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"iter"
 	"math/rand/v2"
@@ -70,14 +69,14 @@ func TestFaresAreThoseOfReceipts(t *testing.T) {
 
 // fare returns a fare whose commission is often rounded to the same amount.
 func (w *world) fare(rnd *rand.Rand) string {
-	return money.Number(decimal.New(rnd.Int64N([]int64{4, 30, 20_000}[rnd.IntN(3)]), -money.Decimals(w.currency))).String()
+	return string(money.Of(decimal.New(rnd.Int64N([]int64{4, 30, 20_000}[rnd.IntN(3)]), -money.Decimals(w.currency))))
 }
 
 // fee stores a ride that was cancelled for a fee at the time, and settles it.
 func (w *world) fee(at time.Time, fee, rate string) trip.Trip {
 	w.t.Helper()
 	tr := w.unsettled(at, "CARD", "", rate)
-	number := json.Number(fee)
+	number := money.Amount(fee)
 	tr.Status, tr.CompletedAt, tr.FinalFare, tr.CancellationFee = trip.Cancelled, nil, nil, &number
 	return w.settle(tr, at)
 }
@@ -142,17 +141,17 @@ func (w *world) expected(rides []trip.Trip) map[string]*sums {
 		testkit.Must(w.t, err)
 		for i, v := range append(versions, newest) {
 			if i == 0 {
-				add(*v.CompletedAt, v.PaymentType, money.Must(*v.Total))
+				add(*v.CompletedAt, v.PaymentType, v.Total.Decimal())
 				continue
 			}
-			add(v.IssuedAt, v.PaymentType, money.Must(*v.Total).Sub(money.Must(*v.Correction.Was)))
+			add(v.IssuedAt, v.PaymentType, v.Total.Decimal().Sub(v.Correction.Was.Decimal()))
 		}
 	}
 	for it := range w.postings() {
 		var e wallet.Entry
 		testkit.Must(w.t, it.Decode(&e))
 		if s := of(e.CreatedAt); e.Type == wallet.TripPayment {
-			s.earnings = s.earnings.Add(money.Must(e.Amount))
+			s.earnings = s.earnings.Add(e.Amount.Decimal())
 		}
 	}
 	return all
@@ -167,9 +166,9 @@ func (w *world) monthsAgree(rides []trip.Trip) {
 		months++
 		got := w.month(month)
 		commission := want.fares.Sub(want.outside).Sub(want.earnings)
-		for name, pair := range map[string][2]decimal.Decimal{"fares": {money.Must(got.Fares), want.fares},
-			"outside": {money.Must(got.Outside), want.outside}, "earnings": {money.Must(got.Earnings), want.earnings},
-			"commission": {money.Must(got.Commission), commission}} {
+		for name, pair := range map[string][2]decimal.Decimal{"fares": {got.Fares.Decimal(), want.fares},
+			"outside": {got.Outside.Decimal(), want.outside}, "earnings": {got.Earnings.Decimal(), want.earnings},
+			"commission": {got.Commission.Decimal(), commission}} {
 			if !pair[0].Equal(pair[1]) {
 				w.t.Errorf("%s: %s are %s, expected %s", month, name, pair[0], pair[1])
 			}
@@ -187,14 +186,14 @@ func (w *world) fileAgrees(month string, s statement.Statement) {
 	a := w.Want(200, nil, "GET", "/api/v1/me/statements/"+month, w.mine, "", "Accept", "text/csv")
 	lines, err := csv.NewReader(strings.NewReader(a.Body)).ReadAll()
 	testkit.Must(w.t, err)
-	for name, want := range map[string]json.Number{"fare": s.Fares, "commission": s.Commission, "outside": s.Outside} {
+	for name, want := range map[string]money.Amount{"fare": s.Fares, "commission": s.Commission, "outside": s.Outside} {
 		column, sum := slices.Index(lines[0], name), decimal.Zero
 		for _, line := range lines[1:] {
 			if line[column] != "" {
-				sum = sum.Add(money.Must(json.Number(line[column])))
+				sum = sum.Add(money.Amount(line[column]).Decimal())
 			}
 		}
-		if !sum.Equal(money.Must(want)) {
+		if !sum.Equal(want.Decimal()) {
 			w.t.Errorf("%s: the column %s adds up to %s, not %s", month, name, sum, want)
 		}
 	}

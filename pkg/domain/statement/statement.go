@@ -4,8 +4,6 @@
 package statement
 
 import (
-	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
@@ -30,29 +28,29 @@ type Statement struct {
 	To             string           `json:"to" format:"date-time" doc:"When the month ends. Postings at that time are the next month's."`
 	IssuedAt       string           `json:"issuedAt" format:"date-time" doc:"When the statement was computed."`
 	Currency       string           `json:"currency" example:"USD" doc:"ISO 4217 code."`
-	OpeningBalance json.Number      `json:"openingBalance" doc:"The balance when the month began."`
+	OpeningBalance money.Amount     `json:"openingBalance" doc:"The balance when the month began."`
 	Rides          int              `json:"rides" doc:"Rides that were settled in the month."`
-	Fares          json.Number      `json:"fares" doc:"Fares of these rides by their receipts, with the corrections of the month."`
-	Commission     json.Number      `json:"commission" doc:"What the company kept of the fares: all of it if the rider did not pay in cash and the ride has no service type."`
-	Outside        json.Number      `json:"outside" doc:"What the driver got of the fares outside of the wallet: those paid in cash."`
-	Earnings       json.Number      `json:"earnings" doc:"What rides added to the balance: fares less commission less outside."`
-	TopUps         json.Number      `json:"topUps" doc:"Sum of the postings of the type TOP_UP."`
-	Payouts        json.Number      `json:"payouts" doc:"Sum of the payouts, negative."`
-	Adjustments    json.Number      `json:"adjustments" doc:"Sum of the other postings."`
-	ClosingBalance json.Number      `json:"closingBalance" doc:"The balance at the end of the month, or now."`
+	Fares          money.Amount     `json:"fares" doc:"Fares of these rides by their receipts, with the corrections of the month."`
+	Commission     money.Amount     `json:"commission" doc:"What the company kept of the fares: all of it if the rider did not pay in cash and the ride has no service type."`
+	Outside        money.Amount     `json:"outside" doc:"What the driver got of the fares outside of the wallet: those paid in cash."`
+	Earnings       money.Amount     `json:"earnings" doc:"What rides added to the balance: fares less commission less outside."`
+	TopUps         money.Amount     `json:"topUps" doc:"Sum of the postings of the type TOP_UP."`
+	Payouts        money.Amount     `json:"payouts" doc:"Sum of the payouts, negative."`
+	Adjustments    money.Amount     `json:"adjustments" doc:"Sum of the other postings."`
+	ClosingBalance money.Amount     `json:"closingBalance" doc:"The balance at the end of the month, or now."`
 	Entries        []StatementEntry `json:"entries" doc:"The postings of the month, oldest first."`
 }
 
 // StatementEntry is one posting of a statement.
 type StatementEntry struct { //nolint:revive // the name of the schema
 	wallet.Posting
-	TripID     *string      `json:"tripId" doc:"The trip that the transaction is about."`
-	TripCode   *string      `json:"tripCode" doc:"The trip's short code."`
-	Corrects   bool         `json:"corrects" doc:"The posting is of a correction of a fare."`
-	Fare       *json.Number `json:"fare" nullable:"true" doc:"What the posting adds to the fares: the ride's fare, negative if the posting reverses it, or the difference if a correction has one posting. null if the posting is not of a ride."`
-	Commission *json.Number `json:"commission" nullable:"true" doc:"What the company kept of the fare."`
-	Outside    *json.Number `json:"outside" nullable:"true" doc:"What the driver got of the fare outside of the wallet."`
-	Balance    json.Number  `json:"balance" doc:"The balance after the posting."`
+	TripID     *string       `json:"tripId" doc:"The trip that the transaction is about."`
+	TripCode   *string       `json:"tripCode" doc:"The trip's short code."`
+	Corrects   bool          `json:"corrects" doc:"The posting is of a correction of a fare."`
+	Fare       *money.Amount `json:"fare" nullable:"true" doc:"What the posting adds to the fares: the ride's fare, negative if the posting reverses it, or the difference if a correction has one posting. null if the posting is not of a ride."`
+	Commission *money.Amount `json:"commission" nullable:"true" doc:"What the company kept of the fare."`
+	Outside    *money.Amount `json:"outside" nullable:"true" doc:"What the driver got of the fare outside of the wallet."`
+	Balance    money.Amount  `json:"balance" doc:"The balance after the posting."`
 }
 
 // period is a month in a time zone: its beginning and its end.
@@ -99,10 +97,7 @@ func (s *Statement) compute(p period, l ledger) error {
 	balance := l.balance
 	sums := map[string]decimal.Decimal{}
 	for _, e := range l.since {
-		amount, err := money.Parse(e.Amount)
-		if err != nil {
-			return fmt.Errorf("posting %s: %w", e.ID, err)
-		}
+		amount := e.Amount.Decimal()
 		if e.CreatedAt >= end {
 			balance = balance.Sub(amount)
 			continue
@@ -111,23 +106,23 @@ func (s *Statement) compute(p period, l ledger) error {
 			break
 		}
 		if s.ClosingBalance == "" {
-			s.ClosingBalance = money.Number(balance)
+			s.ClosingBalance = money.Of(balance)
 		}
-		entry := StatementEntry{Posting: e.Posting, TripID: e.TripID, Balance: money.Number(balance)}
+		entry := StatementEntry{Posting: e.Posting, TripID: e.TripID, Balance: money.Of(balance)}
 		s.explain(&entry, e, l, sums)
 		s.Entries = append(s.Entries, entry)
 		sums[e.Type] = sums[e.Type].Add(amount)
 		balance = balance.Sub(amount)
 	}
-	s.OpeningBalance = money.Number(balance)
+	s.OpeningBalance = money.Of(balance)
 	if s.ClosingBalance == "" {
 		s.ClosingBalance = s.OpeningBalance
 	}
-	s.Fares, s.Commission, s.Outside = money.Number(sums["fare"]), money.Number(sums["commission"]),
-		money.Number(sums["outside"])
-	s.Earnings, s.TopUps, s.Payouts = money.Number(sums[wallet.TripPayment]), money.Number(sums[wallet.TopUp]),
-		money.Number(sums[wallet.Payout])
-	s.Adjustments = money.Number(sums[wallet.Adjustment].Add(sums[wallet.Refund]))
+	s.Fares, s.Commission, s.Outside = money.Of(sums["fare"]), money.Of(sums["commission"]),
+		money.Of(sums["outside"])
+	s.Earnings, s.TopUps, s.Payouts = money.Of(sums[wallet.TripPayment]), money.Of(sums[wallet.TopUp]),
+		money.Of(sums[wallet.Payout])
+	s.Adjustments = money.Of(sums[wallet.Adjustment].Add(sums[wallet.Refund]))
 	return nil
 }
 

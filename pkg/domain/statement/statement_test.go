@@ -2,7 +2,6 @@ package statement_test
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -77,11 +76,11 @@ func (w *world) unsettled(at time.Time, payment, fare, rate string) trip.Trip {
 		CustomerID: ids.New(ids.Customer, at), OriginAddress: "a", OriginLat: "1", OriginLng: "2", PaymentType: payment,
 		Currency: w.currency, RequestedAt: text, AcceptedAt: &text, ArrivedAt: &text, StartedAt: &text, CompletedAt: &text,
 		UpdatedAt: text, Version: 5}
-	number := func(s string) *json.Number {
+	number := func(s string) *money.Amount {
 		if s == "" {
 			return nil
 		}
-		n := json.Number(s)
+		n := money.Amount(s)
 		return &n
 	}
 	tr.FinalFare, tr.CommissionRate = number(fare), number(rate)
@@ -109,21 +108,21 @@ func (w *world) month(month string) (s statement.Statement) {
 // agrees checks that a statement's sums are those of its entries.
 func (w *world) agrees(s statement.Statement) {
 	w.t.Helper()
-	sum := money.Must(s.OpeningBalance)
+	sum := s.OpeningBalance.Decimal()
 	for _, e := range s.Entries {
-		if sum = sum.Add(money.Must(e.Amount)); !sum.Equal(money.Must(e.Balance)) {
+		if sum = sum.Add(e.Amount.Decimal()); !sum.Equal(e.Balance.Decimal()) {
 			w.t.Errorf("%s: %s after %+v, not %s", s.Month, e.Balance, e, sum)
 		}
-		if e.Fare != nil && !money.Must(*e.Fare).Sub(money.Must(*e.Commission)).Sub(money.Must(*e.Outside)).
-			Equal(money.Must(e.Amount)) {
+		if e.Fare != nil && !e.Fare.Decimal().Sub(e.Commission.Decimal()).Sub(e.Outside.Decimal()).
+			Equal(e.Amount.Decimal()) {
 			w.t.Errorf("%s: the parts of %+v", s.Month, e)
 		}
 	}
-	closing := money.Must(s.ClosingBalance)
-	parts := decimal.Sum(money.Must(s.OpeningBalance), money.Must(s.Earnings), money.Must(s.TopUps),
-		money.Must(s.Payouts), money.Must(s.Adjustments))
-	shares := money.Must(s.Fares).Sub(money.Must(s.Commission)).Sub(money.Must(s.Outside))
-	if !sum.Equal(closing) || !parts.Equal(closing) || !shares.Equal(money.Must(s.Earnings)) {
+	closing := s.ClosingBalance.Decimal()
+	parts := decimal.Sum(s.OpeningBalance.Decimal(), s.Earnings.Decimal(), s.TopUps.Decimal(),
+		s.Payouts.Decimal(), s.Adjustments.Decimal())
+	shares := s.Fares.Decimal().Sub(s.Commission.Decimal()).Sub(s.Outside.Decimal())
+	if !sum.Equal(closing) || !parts.Equal(closing) || !shares.Equal(s.Earnings.Decimal()) {
 		w.t.Errorf("%s: entries %s, parts %s, closing %s, shares %s of %+v", s.Month, sum, parts, closing, shares, s)
 	}
 }

@@ -2,7 +2,6 @@ package tenant
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -34,13 +33,13 @@ type Tenant struct {
 	CreatedAt       string `json:"createdAt"`
 	// MaxFare is the largest fare of a trip in currency units; "" means
 	// money.DefaultMaxFare.
-	MaxFare json.Number `json:"maxFare,omitempty"`
+	MaxFare money.Amount `json:"maxFare,omitempty"`
 	// MaxPosting is the largest posting of an operator to a wallet, in currency
-	// units; "" means money.DefaultMaxPosting.
-	MaxPosting json.Number `json:"maxPosting,omitempty"`
+	// units; "" means money.MaxPosting.
+	MaxPosting money.Amount `json:"maxPosting,omitempty"`
 	// WalletFloor is the lowest balance to which a requested ride or a posting may bring a
 	// rider's wallet; "" means no limit.
-	WalletFloor json.Number `json:"walletFloor,omitempty"`
+	WalletFloor money.Amount `json:"walletFloor,omitempty"`
 	// MaxOpenTrips is how many open trips a rider may have: 1 to MostOpenTrips,
 	// NoOpenTripsLimit, or 0 for MostOpenTrips. A new tenant has NewOpenTrips.
 	MaxOpenTrips int `json:"maxOpenTrips,omitempty"`
@@ -135,13 +134,13 @@ func (t *Tenant) normalize(was Tenant) error {
 	t.limit(&wrong, "maxFare", &t.MaxFare)
 	t.limit(&wrong, "maxPosting", &t.MaxPosting)
 	if digits, negative := strings.CutPrefix(string(t.WalletFloor), "-"); digits != "" {
-		floor, err := money.Accept(json.Number(digits), t.Currency)
+		floor, err := money.Accept(digits, t.Currency)
 		wrong.Unless(err == nil, "walletFloor", "expected an amount, as in 0 or -20, with at most %d decimals (%s)",
 			money.Decimals(t.Currency), t.Currency)
 		if negative {
 			floor = floor.Neg()
 		}
-		t.WalletFloor = money.Number(floor)
+		t.WalletFloor = money.Of(floor)
 	}
 	_, err := time.LoadLocation(t.Timezone)
 	wrong.Unless(err == nil && t.Timezone != "" && t.Timezone != "Local", "timezone",
@@ -163,7 +162,7 @@ func (t Tenant) Check(field string) string {
 }
 
 // limit converts a limit of amounts to its stored form. "" stays.
-func (t *Tenant) limit(wrong *fault.Faults, field string, n *json.Number) {
+func (t *Tenant) limit(wrong *fault.Faults, field string, n *money.Amount) {
 	if *n == "" {
 		return
 	}
@@ -172,7 +171,7 @@ func (t *Tenant) limit(wrong *fault.Faults, field string, n *json.Number) {
 	wrong.Unless(positive, field, "expected an amount above 0, at most %s, with at most %d decimals (%s)", money.Max,
 		money.Decimals(t.Currency), t.Currency)
 	if positive {
-		*n = money.Number(most)
+		*n = money.Of(most)
 	}
 }
 

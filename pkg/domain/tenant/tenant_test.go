@@ -2,7 +2,6 @@ package tenant_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/tenant"
@@ -241,7 +241,7 @@ func TestMaxFare(t *testing.T) {
 	s := tenant.Store{DB: db}
 	n := create(t, s, tenant.Tenant{Slug: "metro", Name: "Metro"})
 	for _, tc := range []struct {
-		set  json.Number
+		set  money.Amount
 		want string
 		ok   bool
 	}{{"250.50", "250.5", true}, {"-1", "250.5", false}, {"0", "250.5", false}, {"1.999", "250.5", false},

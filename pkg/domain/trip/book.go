@@ -2,7 +2,6 @@ package trip
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -158,7 +157,7 @@ func (d Desk) bookFor(ctx context.Context, b Booking, rider string, at *string) 
 
 // guess estimates the fare by the straight line. It is nil if the trip has no
 // prices or no destination, or the fare would be above the company's largest.
-func (t Trip) guess(terms Terms) (*json.Number, error) {
+func (t Trip) guess(terms Terms) (*money.Amount, error) {
 	if t.Prices == "" || t.DestLat == nil {
 		return nil, nil
 	}
@@ -171,7 +170,7 @@ func (t Trip) guess(terms Terms) (*json.Number, error) {
 		return nil, err
 	}
 	fare := estimate.Straight(s.ServiceType, terms.Settings, j, t.Currency)
-	if fare != nil && money.Must(*fare).GreaterThan(money.Must(money.MaxFare(terms.MaxFare, t.Currency))) {
+	if fare != nil && fare.Decimal().GreaterThan(money.MaxFare(terms.MaxFare, t.Currency).Decimal()) {
 		fare = nil // as POST /me/estimates leaves it out
 	}
 	return fare, nil

@@ -2,12 +2,10 @@ package trip
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
-	"svc/pkg/base/money"
 	"svc/pkg/base/phone"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
@@ -62,7 +60,7 @@ func (d Desk) create(ctx context.Context, t Trip) (*Trip, error) {
 	}
 	least, above := floor, t.EstimatedFare == nil
 	if !above {
-		least = floor.Add(money.Must(*t.EstimatedFare))
+		least = floor.Add(t.EstimatedFare.Decimal())
 	}
 	also := d.Also
 	d.Also = func(tx *table.Tx, was, next Trip, answer any) {
@@ -80,11 +78,11 @@ func (d Desk) create(ctx context.Context, t Trip) (*Trip, error) {
 		if err != nil {
 			return err
 		}
-		balance := money.Must(it.Number("balance"))
+		balance := it.Number("balance").Decimal()
 		if balance.GreaterThan(least) || balance.Equal(least) && !above {
 			return table.ErrConflict // paid in since
 		}
-		return &fault.Error{Kind: fault.KindBalance, Message: "The wallet has " + string(money.Number(balance)) + " " +
+		return &fault.Error{Kind: fault.KindBalance, Message: "The wallet has " + balance.String() + " " +
 			t.Currency + ", which is not enough for this ride. Pay in first, or choose another payment type."}
 	})
 }
@@ -93,7 +91,7 @@ func (d Desk) create(ctx context.Context, t Trip) (*Trip, error) {
 // the ride gets the service type of the estimate.
 func (d Desk) terms(ctx context.Context, rider string, r *Ride) (Terms, error) {
 	var err error
-	out := Terms{Currency: d.Flags.Text("currency"), MaxFare: json.Number(d.Flags.Text("maxFare"))}
+	out := Terms{Currency: d.Flags.Text("currency"), MaxFare: d.Flags.Amount("maxFare")}
 	if out.Settings, err = settings.Kind.Get(ctx, d.Item, settings.Key(d.Tenant)); err != nil {
 		return out, err
 	}

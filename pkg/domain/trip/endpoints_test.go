@@ -1,7 +1,6 @@
 package trip_test
 
 import (
-	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/trip"
@@ -20,7 +20,7 @@ import (
 func (w *town) service(active bool) string {
 	id := ids.New(ids.Service, now)
 	w.load(table.Item{Key: w.tenant.Key("SETTINGS", "SERVICE#"+id), Type: "service",
-		Attrs: map[string]any{"active": active, "commissionRate": json.Number("0.175")}, Doc: map[string]any{"id": id}})
+		Attrs: map[string]any{"active": active, "commissionRate": money.Amount("0.175")}, Doc: map[string]any{"id": id}})
 	return id
 }
 

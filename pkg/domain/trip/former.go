@@ -1,11 +1,11 @@
 package trip
 
 import (
-	"encoding/json"
 	"time"
 
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
 	"svc/pkg/base/plaintext"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
@@ -19,7 +19,7 @@ type Former struct {
 	Status      Status // Completed or Cancelled
 	RequestedAt time.Time
 	CompletedAt *time.Time // of a completed ride
-	Fare        *json.Number
+	Fare        *money.Amount
 	Rider       string
 	Driver      *string
 	By          string // who brings it
@@ -85,8 +85,7 @@ func (f Former) New(t table.Tenant, terms Terms, now time.Time) (Trip, error) {
 // SameFormer reports whether two imported trips tell of the same ride.
 func (t Trip) SameFormer(other Trip) bool {
 	same := func(a, b *string) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }
-	fare := func(n *json.Number) *string { return (*string)(n) }
 	return t.Status == other.Status && t.CustomerID == other.CustomerID && same(t.DriverID, other.DriverID) &&
 		t.RequestedAt == other.RequestedAt && same(t.CompletedAt, other.CompletedAt) &&
-		same(fare(t.FinalFare), fare(other.FinalFare)) && t.Currency == other.Currency
+		same((*string)(t.FinalFare), (*string)(other.FinalFare)) && t.Currency == other.Currency
 }

@@ -2,10 +2,10 @@ package trip
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 )
@@ -63,17 +63,17 @@ type LogActor struct {
 // LogData holds the details of a change. A detail that the change does not have
 // is absent.
 type LogData struct {
-	DriverID         *string      `json:"driverId,omitempty" doc:"The driver who accepted, or to whom the trip was offered or given."`
-	PreviousDriverID *string      `json:"previousDriverId,omitempty" doc:"The driver who had the trip before."`
-	ServiceTypeID    *string      `json:"serviceTypeId,omitempty" doc:"The service type of the request."`
-	ScheduledFor     *string      `json:"scheduledFor,omitempty" format:"date-time" doc:"When the rider wants to be picked up."`
-	Reason           *string      `json:"reason,omitempty" doc:"Why the trip was cancelled, or why the change was made."`
-	FinalFare        *json.Number `json:"finalFare,omitempty" doc:"The final fare, currency units."`
-	PreviousFare     *json.Number `json:"previousFare,omitempty" doc:"The final fare before its correction, currency units."`
-	ActualDistance   *json.Number `json:"actualDistance,omitempty" doc:"Kilometres, as measured."`
-	ActualDuration   *json.Number `json:"actualDuration,omitempty" doc:"Seconds, as measured."`
-	Rating           *int         `json:"rating,omitempty" doc:"The rating, 1 to 5."`
-	Comment          *string      `json:"comment,omitempty" doc:"What the person who rated wrote."`
+	DriverID         *string       `json:"driverId,omitempty" doc:"The driver who accepted, or to whom the trip was offered or given."`
+	PreviousDriverID *string       `json:"previousDriverId,omitempty" doc:"The driver who had the trip before."`
+	ServiceTypeID    *string       `json:"serviceTypeId,omitempty" doc:"The service type of the request."`
+	ScheduledFor     *string       `json:"scheduledFor,omitempty" format:"date-time" doc:"When the rider wants to be picked up."`
+	Reason           *string       `json:"reason,omitempty" doc:"Why the trip was cancelled, or why the change was made."`
+	FinalFare        *money.Amount `json:"finalFare,omitempty" doc:"The final fare, currency units."`
+	PreviousFare     *money.Amount `json:"previousFare,omitempty" doc:"The final fare before its correction, currency units."`
+	ActualDistance   *money.Amount `json:"actualDistance,omitempty" doc:"Kilometres, as measured."`
+	ActualDuration   *money.Amount `json:"actualDuration,omitempty" doc:"Seconds, as measured."`
+	Rating           *int          `json:"rating,omitempty" doc:"The rating, 1 to 5."`
+	Comment          *string       `json:"comment,omitempty" doc:"What the person who rated wrote."`
 }
 
 // Log returns the whole log of the trip, oldest entry first: its history, and the

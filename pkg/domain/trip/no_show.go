@@ -2,10 +2,10 @@ package trip
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"svc/pkg/base/fault"
+	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/settings"
@@ -101,7 +101,7 @@ func endAsNoShow(ctx context.Context, c *api.Caller, id string, waived bool) (*S
 
 // noShowFee returns the company's fee for a rider who does not come; nil if it is the
 // cancellation fee.
-func (terms Terms) noShowFee() *json.Number {
+func (terms Terms) noShowFee() *money.Amount {
 	if own := terms.Settings.Pricing.NoShowFee; own != nil {
 		return terms.fee(*own)
 	}

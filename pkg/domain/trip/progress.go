@@ -2,7 +2,6 @@ package trip
 
 import (
 	"context"
-	"encoding/json"
 
 	"svc/pkg/base/fault"
 	"svc/pkg/data/table"
@@ -99,7 +98,7 @@ func complete(ctx context.Context, c *api.Caller, in *CompleteInput) (*Finished,
 	}
 	var m Measured
 	if in.Body != nil {
-		if m, err = in.Body.Measured(t.Currency, json.Number(state.Flags.Text("maxFare"))); err != nil {
+		if m, err = in.Body.Measured(t.Currency, state.Flags.Amount("maxFare")); err != nil {
 			return nil, err
 		}
 	}

@@ -1,13 +1,13 @@
 package trip_test
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
 	"svc/internal/test/testkit"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/trip"
 )
@@ -15,7 +15,7 @@ import (
 // offer stores a service type.
 func (w *town) offer(id, rate string, active bool) {
 	w.load(table.Item{Key: w.tenant.Key("SETTINGS", "SERVICE#"+id), Type: "service",
-		Attrs: map[string]any{"active": active, "commissionRate": json.Number(rate)}, Doc: map[string]any{"id": id}})
+		Attrs: map[string]any{"active": active, "commissionRate": money.Amount(rate)}, Doc: map[string]any{"id": id}})
 }
 
 // rate requests a ride and returns the commission rate on the trip, "" if the

@@ -10,6 +10,7 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/fare"
@@ -89,22 +90,22 @@ type document struct { //nolint:dupl // Item and FromItem convert it from and to
 	ServiceTypeID   *string          `json:"sv,omitempty"`
 	PaymentType     string           `json:"pt"`
 	Notes           *string          `json:"n,omitempty"`
-	EstimatedFare   *json.Number     `json:"ef,omitempty"`
-	FinalFare       *json.Number     `json:"ff,omitempty"`
+	EstimatedFare   *money.Amount    `json:"ef,omitempty"`
+	FinalFare       *money.Amount    `json:"ff,omitempty"`
 	Currency        string           `json:"cu"`
 	RequestedAt     string           `json:"-"`
 	AcceptedAt      *string          `json:"t1,omitempty"`
 	ArrivedAt       *string          `json:"t2,omitempty"`
 	StartedAt       *string          `json:"t3,omitempty"`
 	CompletedAt     *string          `json:"t4,omitempty"`
-	ActualDistance  *json.Number     `json:"km,omitempty"`
-	ActualDuration  *json.Number     `json:"s,omitempty"`
+	ActualDistance  *money.Amount    `json:"km,omitempty"`
+	ActualDuration  *money.Amount    `json:"s,omitempty"`
 	CancelReason    *string          `json:"w,omitempty"`
-	CancellationFee *json.Number     `json:"cf,omitempty"`
-	NoShowFee       *json.Number     `json:"nf,omitempty"`
+	CancellationFee *money.Amount    `json:"cf,omitempty"`
+	NoShowFee       *money.Amount    `json:"nf,omitempty"`
 	ScheduledFor    *string          `json:"sf,omitempty"`
 	UpdatedAt       string           `json:"tu,omitempty"`
-	CommissionRate  *json.Number     `json:"cr,omitempty"`
+	CommissionRate  *money.Amount    `json:"cr,omitempty"`
 	Prices          fare.Snapshot    `json:"pr,omitempty"`
 	History         []Past           `json:"h,omitempty"`
 	Before          map[Event]Status `json:"b,omitempty"`

@@ -9,20 +9,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"svc/internal/test/testkit"
+	"svc/pkg/base/money"
 	"svc/pkg/domain/trip"
 )
 
 // full returns a trip with every field set.
 func full() trip.Trip {
 	t := at(trip.Completed, driver1)
-	t.ServiceTypeID, t.CommissionRate = ptr("svt_01JT7M4C6Q8V2N5X9B3D1F7H0K"), ptr(json.Number("0.175"))
+	t.ServiceTypeID, t.CommissionRate = ptr("svt_01JT7M4C6Q8V2N5X9B3D1F7H0K"), ptr(money.Amount("0.175"))
 	t.Prices = "3|1.2|0.3|5|0.45|5|0.05"
 	t.DestAddress, t.DestLat, t.DestLng = ptr("1 Station Square"), ptr(json.Number("40.7306")),
 		ptr(json.Number("-73.9866"))
-	t.EstimatedFare, t.FinalFare = ptr(json.Number("18")), ptr(json.Number("18.5"))
+	t.EstimatedFare, t.FinalFare = ptr(money.Amount("18")), ptr(money.Amount("18.5"))
 	t.AcceptedAt, t.ArrivedAt = ptr("2026-03-01T12:01:00.000Z"), ptr("2026-03-01T12:05:00.000Z")
 	t.StartedAt, t.CompletedAt = ptr("2026-03-01T12:06:00.000Z"), ptr("2026-03-01T12:26:00.000Z")
-	t.ActualDistance, t.ActualDuration, t.Notes, t.CancelReason = ptr(json.Number("6.4")), ptr(json.Number("1200")),
+	t.ActualDistance, t.ActualDuration, t.Notes, t.CancelReason = ptr(money.Amount("6.4")), ptr(money.Amount("1200")),
 		ptr("Bell twice"), ptr("none")
 	return t
 }

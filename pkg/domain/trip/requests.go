@@ -37,8 +37,8 @@ type Terms struct {
 	Currency string
 	Service  table.Item // that the ride names; not Found if there is none
 	Settings settings.Document
-	MaxFare  json.Number  // the tenant's; "" for money.DefaultMaxFare
-	Fare     *json.Number // of the ride's estimate; nil without one
+	MaxFare  money.Amount  // the tenant's; "" for money.DefaultMaxFare
+	Fare     *money.Amount // of the ride's estimate; nil without one
 }
 
 // New converts a ride to a trip: pending, not yet dispatched, and without a fare
@@ -87,7 +87,7 @@ func (r Ride) New(rider string, terms Terms, now time.Time) (Trip, error) {
 }
 
 // cancellationFee returns the fee that the company charges; nil for none.
-func (terms Terms) cancellationFee() *json.Number {
+func (terms Terms) cancellationFee() *money.Amount {
 	fee := terms.fee(terms.Settings.Pricing.CancellationFee)
 	if fee == nil || *fee == "0" || !terms.Settings.Pricing.ChargeCancellation {
 		return nil
@@ -96,15 +96,14 @@ func (terms Terms) cancellationFee() *json.Number {
 }
 
 // fee returns a fee of the settings, rounded to the currency's decimals and at most the
-// company's largest fare: builds up to 2026-11 took any amount. It is nil if it is no
-// amount.
-func (terms Terms) fee(n json.Number) *json.Number {
-	fee, err := money.Parse(cmp.Or(n, "0"))
-	if err != nil || fee.IsNegative() {
+// company's largest fare: builds up to 2026-11 took any amount. It is nil if it is below 0.
+func (terms Terms) fee(n money.Amount) *money.Amount {
+	fee := n.Decimal()
+	if fee.IsNegative() {
 		return nil
 	}
 	return money.Ptr(decimal.Min(money.Commission(fee, decimal.NewFromInt(1), terms.Currency),
-		money.Must(money.MaxFare(terms.MaxFare, terms.Currency))))
+		money.MaxFare(terms.MaxFare, terms.Currency).Decimal()))
 }
 
 // payable returns a 409 if the company does not take the payment type.
@@ -132,9 +131,9 @@ type Reason struct {
 
 // Measurements is the request body of a completion.
 type Measurements struct {
-	FinalFare      *json.Number `json:"finalFare,omitempty" minimum:"0" maximum:"1000000000000" example:"18.5" doc:"The final fare in currency units, with no more decimals than the currency has, and at most the company's largest fare. Without it the fare follows from the prices of the service type and the measured values, else it is the estimated fare."`
-	ActualDistance *json.Number `json:"actualDistance,omitempty" minimum:"0" maximum:"1000000000" example:"6.4" doc:"Kilometres."`
-	ActualDuration *json.Number `json:"actualDuration,omitempty" minimum:"0" maximum:"1000000000" example:"1260" doc:"Seconds."`
+	FinalFare      *money.Amount `json:"finalFare,omitempty" minimum:"0" maximum:"1000000000000" example:"18.5" doc:"The final fare in currency units, with no more decimals than the currency has, and at most the company's largest fare. Without it the fare follows from the prices of the service type and the measured values, else it is the estimated fare."`
+	ActualDistance *money.Amount `json:"actualDistance,omitempty" minimum:"0" maximum:"1000000000" example:"6.4" doc:"Kilometres."`
+	ActualDuration *money.Amount `json:"actualDuration,omitempty" minimum:"0" maximum:"1000000000" example:"1260" doc:"Seconds."`
 }
 
 // largest is the maximum measured distance (kilometres) or duration (seconds).
@@ -143,20 +142,20 @@ var largest = decimal.New(1, 9)
 // AcceptFare reads the final fare of a trip from a caller. maxFare is the tenant's
 // largest fare; "" means money.DefaultMaxFare. It stops a driver who types one zero too
 // many. The text of an error is safe to show.
-func AcceptFare(n json.Number, currency string, maxFare json.Number) (json.Number, error) {
+func AcceptFare(n money.Amount, currency string, maxFare money.Amount) (money.Amount, error) {
 	fare, err := money.Accept(n, currency)
 	if err != nil {
 		return "", err
 	}
-	if most := money.Must(money.MaxFare(maxFare, currency)); fare.GreaterThan(most) {
+	if most := money.MaxFare(maxFare, currency).Decimal(); fare.GreaterThan(most) {
 		return "", fmt.Errorf("expected at most %s, the company's largest fare", most)
 	}
-	return money.Number(fare), nil
+	return money.Of(fare), nil
 }
 
 // Measured decodes the body without rounding errors. maxFare is the tenant's
 // largest fare; "" means money.DefaultMaxFare. Errors: a 400 with every fault.
-func (m Measurements) Measured(currency string, maxFare json.Number) (Measured, error) {
+func (m Measurements) Measured(currency string, maxFare money.Amount) (Measured, error) {
 	var wrong fault.Faults
 	out := Measured{Largest: money.MaxFare(maxFare, currency)}
 	if m.FinalFare != nil {
@@ -166,12 +165,12 @@ func (m Measurements) Measured(currency string, maxFare json.Number) (Measured, 
 			out.FinalFare = &fare
 		}
 	}
-	measure := func(field string, n *json.Number) *json.Number {
+	measure := func(field string, n *money.Amount) *money.Amount {
 		if n == nil {
 			return nil
 		}
-		d, err := money.Parse(*n)
-		if err != nil || d.IsNegative() || d.GreaterThan(largest) {
+		d := n.Decimal()
+		if d.IsNegative() || d.GreaterThan(largest) {
 			wrong.Add("body."+field, "expected a number from 0 to "+largest.String())
 			return nil
 		}

@@ -2,11 +2,11 @@ package trip
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
 	"svc/pkg/base/fault"
+	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
@@ -164,12 +164,12 @@ func (s Store) Earliest(t Trip) (time.Time, error) {
 
 // Finished is the response to a completion.
 type Finished struct {
-	ID             string       `json:"id" doc:"Identifier of the trip."`
-	Status         Status       `json:"status" enum:"COMPLETED" doc:"The status now."`
-	CompletedAt    string       `json:"completedAt" format:"date-time" doc:"When the ride ended."`
-	FinalFare      *json.Number `json:"finalFare" nullable:"true" doc:"Final fare, currency units."`
-	ActualDistance *json.Number `json:"actualDistance" nullable:"true" doc:"Kilometres."`
-	ActualDuration *json.Number `json:"actualDuration" nullable:"true" doc:"Seconds."`
+	ID             string        `json:"id" doc:"Identifier of the trip."`
+	Status         Status        `json:"status" enum:"COMPLETED" doc:"The status now."`
+	CompletedAt    string        `json:"completedAt" format:"date-time" doc:"When the ride ended."`
+	FinalFare      *money.Amount `json:"finalFare" nullable:"true" doc:"Final fare, currency units."`
+	ActualDistance *money.Amount `json:"actualDistance" nullable:"true" doc:"Kilometres."`
+	ActualDuration *money.Amount `json:"actualDuration" nullable:"true" doc:"Seconds."`
 }
 
 // Complete ends the ride with the measurements. The table's stream passes the

@@ -2,7 +2,6 @@ package trip_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/trip"
@@ -276,7 +276,7 @@ func TestLogAfterAnotherStatus(t *testing.T) {
 // The log that is derived from a trip has one entry for each transition so far.
 func TestLogFollowsFromTheTrip(t *testing.T) {
 	s := storeWith(t, commit)
-	fare, km := json.Number("18.5"), json.Number("6.4")
+	fare, km := money.Amount("18.5"), money.Amount("6.4")
 	tr, from := at(trip.Pending, ""), []trip.Status{trip.Pending, trip.Assigned, trip.DriverArrived, trip.InProgress}
 	driver := trip.LogActor{Type: "driver", ID: driver1}
 	want := []trip.LogEntry{{Type: trip.EventRequested, At: tr.RequestedAt, Actor: trip.LogActor{Type: "rider", ID: rider},

@@ -2,7 +2,6 @@ package trip
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"time"
 
@@ -157,10 +156,10 @@ func (t Trip) Start(by LogActor, now time.Time) (Trip, error) {
 // Measured is what a driver reports on completion. A nil field was not
 // reported.
 type Measured struct {
-	FinalFare *json.Number // currency units
-	Distance  *json.Number // kilometres
-	Duration  *json.Number // seconds
-	Largest   json.Number  // the tenant's largest fare, which prices must not exceed; "" for none
+	FinalFare *money.Amount // currency units
+	Distance  *money.Amount // kilometres
+	Duration  *money.Amount // seconds
+	Largest   money.Amount  // the tenant's largest fare, which prices must not exceed; "" for none
 }
 
 // Complete ends the trip. The fare is the measured fare, else what the prices give
@@ -183,18 +182,18 @@ func (t Trip) Complete(by LogActor, now time.Time, m Measured) (Trip, error) {
 // died would turn an hour into a minimum fare. Waiting counts
 // to the start. Errors: a 400 if the fare is above m.Largest, because
 // a phone may send metres for kilometres.
-func (t Trip) priced(m Measured) (*json.Number, error) {
+func (t Trip) priced(m Measured) (*money.Amount, error) {
 	prices, ok := t.Prices.Prices()
 	if !ok || m.Distance == nil && m.Duration == nil {
 		return nil, nil //nolint:nilnil // neither a fare nor an error
 	}
 	var measures fare.Measures
 	for _, one := range []struct {
-		from *json.Number
+		from *money.Amount
 		to   **decimal.Decimal
 	}{{m.Distance, &measures.Kilometres}, {m.Duration, &measures.Seconds}} {
 		if one.from != nil {
-			d := money.Must(*one.from) // checked by Measurements.Measured
+			d := one.from.Decimal() // checked by Measurements.Measured
 			*one.to = &d
 		}
 	}
@@ -207,13 +206,13 @@ func (t Trip) priced(m Measured) (*json.Number, error) {
 	switch {
 	case !ok:
 		return nil, nil //nolint:nilnil // neither a fare nor an error
-	case m.Largest != "" && amount.GreaterThan(money.Must(m.Largest)):
+	case m.Largest != "" && amount.GreaterThan(m.Largest.Decimal()):
 		field := "body.actualDistance"
 		if m.Distance == nil {
 			field = "body.actualDuration"
 		}
 		return nil, fault.Field(field, "the measured ride would cost %s, above the company's largest fare, %s; expected "+
-			"kilometres and seconds, or a finalFare", money.Number(amount), m.Largest)
+			"kilometres and seconds, or a finalFare", money.Of(amount), m.Largest)
 	}
 	return money.Ptr(amount), nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/fare"
@@ -44,41 +45,41 @@ var Statuses = []Status{Pending, Searching, CollectingOffers, WaitingCustomer, S
 // coordinates in degrees, times in the format of timestamp.Format. Unknown
 // values are null.
 type Trip struct { //nolint:dupl // of document
-	ID             string       `json:"id" example:"trp_01JT7M4C6Q8V2N5X9B3D1F7H0K" doc:"Identifier of the trip."`
-	TripCode       string       `json:"tripCode" example:"7K3M9QXZ" doc:"Short code for people: eight characters of Crockford base32."`
-	Status         Status       `json:"status" enum:"PENDING,SEARCHING,COLLECTING_OFFERS,WAITING_CUSTOMER,SCHEDULED,ASSIGNED,DRIVER_ARRIVED,IN_PROGRESS,COMPLETED,CANCELLED" doc:"Where the trip stands."`
-	DriverID       *string      `json:"driverId" doc:"The assigned driver."`
-	CustomerID     string       `json:"customerId" doc:"The rider who requested the trip."`
-	OriginAddress  string       `json:"originAddress" example:"12 Harbour Street" doc:"Where the ride begins."`
-	OriginLat      json.Number  `json:"originLat" example:"40.7128" doc:"Degrees."`
-	OriginLng      json.Number  `json:"originLng" example:"-74.006" doc:"Degrees."`
-	DestAddress    *string      `json:"destAddress" doc:"Where the ride ends."`
-	DestLat        *json.Number `json:"destLat" nullable:"true" doc:"Degrees."`
-	DestLng        *json.Number `json:"destLng" nullable:"true" doc:"Degrees."`
-	ServiceTypeID  *string      `json:"serviceTypeId" doc:"The service type of the request."`
-	PaymentType    string       `json:"paymentType" enum:"CASH,CARD,WALLET" doc:"How the rider pays."`
-	Notes          *string      `json:"notes" doc:"The rider's words to the driver."`
-	EstimatedFare  *json.Number `json:"estimatedFare" nullable:"true" doc:"Estimated fare, currency units."`
-	FinalFare      *json.Number `json:"finalFare" nullable:"true" doc:"Final fare, currency units; set on completion."`
-	Currency       string       `json:"currency" example:"USD" doc:"ISO 4217 code."`
-	RequestedAt    string       `json:"requestedAt" format:"date-time" doc:"When the rider requested the trip."`
-	AcceptedAt     *string      `json:"acceptedAt" format:"date-time" doc:"When a driver accepted."`
-	ArrivedAt      *string      `json:"arrivedAt" format:"date-time" doc:"When the driver arrived at the origin."`
-	StartedAt      *string      `json:"startedAt" format:"date-time" doc:"When the ride began."`
-	CompletedAt    *string      `json:"completedAt" format:"date-time" doc:"When the ride ended."`
-	ActualDistance *json.Number `json:"actualDistance" nullable:"true" doc:"Kilometres, as measured."`
-	ActualDuration *json.Number `json:"actualDuration" nullable:"true" doc:"Seconds, as measured."`
-	CancelReason   *string      `json:"cancelReason" doc:"Why the trip was cancelled, in the words of the person who cancelled it."`
+	ID             string        `json:"id" example:"trp_01JT7M4C6Q8V2N5X9B3D1F7H0K" doc:"Identifier of the trip."`
+	TripCode       string        `json:"tripCode" example:"7K3M9QXZ" doc:"Short code for people: eight characters of Crockford base32."`
+	Status         Status        `json:"status" enum:"PENDING,SEARCHING,COLLECTING_OFFERS,WAITING_CUSTOMER,SCHEDULED,ASSIGNED,DRIVER_ARRIVED,IN_PROGRESS,COMPLETED,CANCELLED" doc:"Where the trip stands."`
+	DriverID       *string       `json:"driverId" doc:"The assigned driver."`
+	CustomerID     string        `json:"customerId" doc:"The rider who requested the trip."`
+	OriginAddress  string        `json:"originAddress" example:"12 Harbour Street" doc:"Where the ride begins."`
+	OriginLat      json.Number   `json:"originLat" example:"40.7128" doc:"Degrees."`
+	OriginLng      json.Number   `json:"originLng" example:"-74.006" doc:"Degrees."`
+	DestAddress    *string       `json:"destAddress" doc:"Where the ride ends."`
+	DestLat        *json.Number  `json:"destLat" nullable:"true" doc:"Degrees."`
+	DestLng        *json.Number  `json:"destLng" nullable:"true" doc:"Degrees."`
+	ServiceTypeID  *string       `json:"serviceTypeId" doc:"The service type of the request."`
+	PaymentType    string        `json:"paymentType" enum:"CASH,CARD,WALLET" doc:"How the rider pays."`
+	Notes          *string       `json:"notes" doc:"The rider's words to the driver."`
+	EstimatedFare  *money.Amount `json:"estimatedFare" nullable:"true" doc:"Estimated fare, currency units."`
+	FinalFare      *money.Amount `json:"finalFare" nullable:"true" doc:"Final fare, currency units; set on completion."`
+	Currency       string        `json:"currency" example:"USD" doc:"ISO 4217 code."`
+	RequestedAt    string        `json:"requestedAt" format:"date-time" doc:"When the rider requested the trip."`
+	AcceptedAt     *string       `json:"acceptedAt" format:"date-time" doc:"When a driver accepted."`
+	ArrivedAt      *string       `json:"arrivedAt" format:"date-time" doc:"When the driver arrived at the origin."`
+	StartedAt      *string       `json:"startedAt" format:"date-time" doc:"When the ride began."`
+	CompletedAt    *string       `json:"completedAt" format:"date-time" doc:"When the ride ended."`
+	ActualDistance *money.Amount `json:"actualDistance" nullable:"true" doc:"Kilometres, as measured."`
+	ActualDuration *money.Amount `json:"actualDuration" nullable:"true" doc:"Seconds, as measured."`
+	CancelReason   *string       `json:"cancelReason" doc:"Why the trip was cancelled, in the words of the person who cancelled it."`
 	// CancellationFee is the company's fee when the trip was requested. A change that
 	// ends the trip without charging the fee removes it.
-	CancellationFee *json.Number `json:"cancellationFee,omitempty" doc:"What the rider is charged who cancels while a driver has the trip (ASSIGNED, DRIVER_ARRIVED), currency units. If the trip is CANCELLED, what the rider owes. Absent for nothing. An extension of the specification."`
-	NoShowFee       *json.Number `json:"noShowFee,omitempty" doc:"What the rider owes in place of the cancellationFee if the driver ends the ride as a no-show, currency units. Absent if it is the same, and once the trip has ended. An extension of the specification."`
-	ScheduledFor    *string      `json:"scheduledFor,omitempty" format:"date-time" doc:"When the rider wants to be picked up; absent for as soon as possible. An extension of the specification."`
-	UpdatedAt       string       `json:"updatedAt" format:"date-time" doc:"When the trip last changed."`
+	CancellationFee *money.Amount `json:"cancellationFee,omitempty" doc:"What the rider is charged who cancels while a driver has the trip (ASSIGNED, DRIVER_ARRIVED), currency units. If the trip is CANCELLED, what the rider owes. Absent for nothing. An extension of the specification."`
+	NoShowFee       *money.Amount `json:"noShowFee,omitempty" doc:"What the rider owes in place of the cancellationFee if the driver ends the ride as a no-show, currency units. Absent if it is the same, and once the trip has ended. An extension of the specification."`
+	ScheduledFor    *string       `json:"scheduledFor,omitempty" format:"date-time" doc:"When the rider wants to be picked up; absent for as soon as possible. An extension of the specification."`
+	UpdatedAt       string        `json:"updatedAt" format:"date-time" doc:"When the trip last changed."`
 
 	// CommissionRate is the snapshot of the service type's rate, 0 to 1, taken
 	// on creation; nil without a service type or rate. It is never shown.
-	CommissionRate *json.Number `json:"-"`
+	CommissionRate *money.Amount `json:"-"`
 	// Prices are those of the service type, taken on creation; "" without a
 	// service type or prices. They are never shown.
 	Prices fare.Snapshot `json:"-"`

@@ -164,24 +164,24 @@ func TestCancel(t *testing.T) {
 func TestFinalFare(t *testing.T) {
 	for _, tc := range []struct {
 		name                     string
-		estimate, measured, want *json.Number
+		estimate, measured, want *money.Amount
 	}{
-		{"the body's", ptr(json.Number("10")), ptr(json.Number("12.5")), ptr(json.Number("12.5"))},
-		{"the estimate", ptr(json.Number("10")), nil, ptr(json.Number("10"))},
+		{"the body's", ptr(money.Amount("10")), ptr(money.Amount("12.5")), ptr(money.Amount("12.5"))},
+		{"the estimate", ptr(money.Amount("10")), nil, ptr(money.Amount("10"))},
 		{"null", nil, nil, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			was := at(trip.InProgress, driver1)
 			was.EstimatedFare = tc.estimate
 			next, err := was.Complete(trip.ByDriver(driver1), later,
-				trip.Measured{FinalFare: tc.measured, Distance: ptr(json.Number("3.2"))})
+				trip.Measured{FinalFare: tc.measured, Distance: ptr(money.Amount("3.2"))})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tc.want, next.FinalFare); diff != "" {
 				t.Error(diff)
 			}
-			if diff := cmp.Diff(trip.LogData{FinalFare: tc.want, ActualDistance: ptr(json.Number("3.2"))},
+			if diff := cmp.Diff(trip.LogData{FinalFare: tc.want, ActualDistance: ptr(money.Amount("3.2"))},
 				next.LastEntry().Data); diff != "" {
 				t.Error(diff)
 			}
@@ -190,7 +190,7 @@ func TestFinalFare(t *testing.T) {
 }
 
 func TestMeasurements(t *testing.T) {
-	n := func(s string) *json.Number { return ptr(json.Number(s)) }
+	n := func(s string) *money.Amount { return ptr(money.Amount(s)) }
 	for _, tc := range []struct {
 		name     string
 		currency string
@@ -314,10 +314,10 @@ func TestNewRide(t *testing.T) {
 func TestCompleteByPrices(t *testing.T) {
 	taxi := fare.Prices{Base: "3", PerKm: "1.2", PerMin: "0.3", Minimum: "5", Waiting: "0.6", Free: 2}.Snapshot()
 	flat := fare.Prices{Base: "12"}.Snapshot()
-	num := func(text string) *json.Number { return ptr(json.Number(text)) }
+	num := func(text string) *money.Amount { return ptr(money.Amount(text)) }
 	for name, tt := range map[string]struct {
 		prices   fare.Snapshot
-		estimate *json.Number
+		estimate *money.Amount
 		measured trip.Measured
 		want     string // "" for null
 	}{
@@ -348,7 +348,7 @@ func TestCompleteByPrices(t *testing.T) {
 // company's largest. A fare that somebody typed, and the estimate, were checked before.
 func TestMeasuredFareIsBounded(t *testing.T) {
 	taxi := fare.Prices{Base: "3", PerKm: "1.2", PerMin: "0.3", Waiting: "0.6"}.Snapshot()
-	num := func(text string) *json.Number { return ptr(json.Number(text)) }
+	num := func(text string) *money.Amount { return ptr(money.Amount(text)) }
 	for name, tt := range map[string]struct {
 		prices   fare.Snapshot
 		started  string

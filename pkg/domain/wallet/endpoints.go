@@ -29,8 +29,8 @@ func Rows() []api.Row {
 
 // Mine is a wallet as its owner sees it (specification, "Wallet").
 type Mine struct {
-	Balance      json.Number `json:"balance" doc:"Currency units; may be below zero."`
-	Transactions []Posting   `json:"transactions" doc:"The last 20, newest first."`
+	Balance      money.Amount `json:"balance" doc:"Currency units; may be below zero."`
+	Transactions []Posting    `json:"transactions" doc:"The last 20, newest first."`
 }
 
 // mine reads the caller's own wallet with one query.
@@ -41,8 +41,8 @@ func mine(ctx context.Context, c *api.Caller, _ *struct{}) (*Mine, error) {
 
 // Total is the sum of the wallets of one side.
 type Total struct {
-	Count   int64       `json:"count" doc:"Number of wallets with at least one transaction."`
-	Balance json.Number `json:"balance" doc:"Sum of the balances, currency units."`
+	Count   int64        `json:"count" doc:"Number of wallets with at least one transaction."`
+	Balance money.Amount `json:"balance" doc:"Sum of the balances, currency units."`
 }
 
 // Totals are the sums of both sides, or of the requested side.
@@ -54,11 +54,11 @@ type Totals struct {
 
 // Listed is a wallet in the operator's list.
 type Listed struct {
-	ID        string      `json:"id" doc:"The driver's or customer's identifier."`
-	Name      string      `json:"name" doc:"The driver's or customer's name."`
-	Balance   json.Number `json:"balance" doc:"Currency units."`
-	Currency  string      `json:"currency" doc:"ISO 4217 code."`
-	UpdatedAt string      `json:"updatedAt" format:"date-time" doc:"Time of the newest transaction: when its trip was completed."`
+	ID        string       `json:"id" doc:"The driver's or customer's identifier."`
+	Name      string       `json:"name" doc:"The driver's or customer's name."`
+	Balance   money.Amount `json:"balance" doc:"Currency units."`
+	Currency  string       `json:"currency" doc:"ISO 4217 code."`
+	UpdatedAt string       `json:"updatedAt" format:"date-time" doc:"Time of the newest transaction: when its trip was completed."`
 }
 
 // Overview is the response of GET /wallets: totals or a page of the list.
@@ -122,7 +122,7 @@ func listing(ctx context.Context, c *api.Caller, side Side, p api.Paging, shards
 		Partitions: api.Sharded(c.Tenant, shards, "WALLETS", string(side)), Query: table.Query{Index: 1},
 		Map: func(it table.Item) (Listed, error) {
 			w, err := FromItem(it)
-			return Listed{w.Actor, w.Name, money.Number(w.Balance), w.Currency, w.UpdatedAt}, err
+			return Listed{w.Actor, w.Name, money.Of(w.Balance), w.Currency, w.UpdatedAt}, err
 		}})
 }
 
@@ -136,7 +136,7 @@ func total(ctx context.Context, c *api.Caller, side Side, shards int) (*Totals, 
 	if err != nil {
 		return nil, err
 	}
-	of := func(s counter.Sums) *Total { return &Total{Count: s.Int("count"), Balance: money.Number(s["balance"])} }
+	of := func(s counter.Sums) *Total { return &Total{Count: s.Int("count"), Balance: money.Of(s["balance"])} }
 	out := &Totals{Currency: live.Currency}
 	if side != Customer {
 		out.Drivers = of(sums[counter.DriverWallets])

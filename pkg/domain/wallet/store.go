@@ -2,7 +2,6 @@ package wallet
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -42,11 +41,7 @@ func Move(tx *table.Tx, t table.Tenant, was table.Item, m Movement, writeShards 
 		}
 	}
 	for _, e := range m.Entries {
-		amount, err := money.Parse(e.Amount)
-		if err != nil {
-			return w, err
-		}
-		w.Balance, w.UpdatedAt = w.Balance.Add(amount), max(w.UpdatedAt, e.CreatedAt)
+		w.Balance, w.UpdatedAt = w.Balance.Add(e.Amount.Decimal()), max(w.UpdatedAt, e.CreatedAt)
 	}
 	if w.Held = w.Held.Add(m.Hold); m.Name != "" {
 		w.Name = m.Name
@@ -66,23 +61,18 @@ func Move(tx *table.Tx, t table.Tenant, was table.Item, m Movement, writeShards 
 // or its balance is less than least, the transaction fails with the error unfit. The
 // wallet keeps its name, and its place in the list by balance until the projection has
 // seen the change.
-func Shift(tx *table.Tx, t table.Tenant, m Movement, least decimal.Decimal, posted, unfit error) error {
+func Shift(tx *table.Tx, t table.Tenant, m Movement, least decimal.Decimal, posted, unfit error) {
 	sum, at := decimal.Zero, ""
 	for _, e := range m.Entries {
-		amount, err := money.Parse(e.Amount)
-		if err != nil {
-			return err
-		}
-		sum, at = sum.Add(amount), max(at, e.CreatedAt)
+		sum, at = sum.Add(e.Amount.Decimal()), max(at, e.CreatedAt)
 	}
 	op := tx.Update(Key(t, m.Side, m.Actor), table.Change{Set: map[string]any{"updatedAt": at},
-		Add: map[string]any{"balance": money.Number(sum), "held": money.Number(m.Hold), "version": 1}}).
+		Add: map[string]any{"balance": money.Of(sum), "held": money.Of(m.Hold), "version": 1}}).
 		If("attribute_exists(pk)").Else(unfit)
 	if !least.IsZero() {
-		op.If("'balance' >= ?", money.Number(least))
+		op.If("'balance' >= ?", money.Of(least))
 	}
 	m.create(tx, t, posted)
-	return nil
 }
 
 // Holds makes the transaction fail with the error poor unless a wallet's balance is
@@ -96,7 +86,7 @@ func Holds(tx *table.Tx, t table.Tenant, side Side, actor string, least decimal.
 	if least.IsNegative() || least.IsZero() && !above {
 		how += " OR attribute_not_exists('balance')"
 	}
-	tx.Check(Key(t, side, actor)).If(how, money.Number(least)).Else(poor)
+	tx.Check(Key(t, side, actor)).If(how, money.Of(least)).Else(poor)
 }
 
 // create adds the postings of a movement to a transaction.
@@ -123,12 +113,8 @@ func PostedAt(t time.Time) string {
 // Floor returns the least balance that a rider's wallet may have by a request or
 // a posting. ok is false if the tenant has none.
 func Floor(flags table.Item) (floor decimal.Decimal, ok bool) {
-	text := flags.Text("walletFloor")
-	if text == "" {
-		return floor, false
-	}
-	floor, err := money.Parse(json.Number(text))
-	return floor, err == nil
+	least := flags.Amount("walletFloor")
+	return least.Decimal(), least != ""
 }
 
 // Shown is the maximum number of postings that a wallet's owner sees
@@ -153,7 +139,7 @@ func Statement(ctx context.Context, t table.Tenant, side Side, actor string) (Mi
 			if err != nil {
 				return Mine{}, err
 			}
-			out.Balance = money.Number(w.Balance)
+			out.Balance = money.Of(w.Balance)
 		case it.Type == "posting" && len(out.Transactions) < Shown:
 			var p Posting
 			if err := it.Decode(&p); err != nil {

@@ -1,8 +1,6 @@
 package wallet
 
 import (
-	"encoding/json"
-	"fmt"
 	"math/big"
 	"strconv"
 	"strings"
@@ -48,11 +46,11 @@ const (
 
 // Posting is one entry of a wallet, as the API shows it.
 type Posting struct {
-	ID          string      `json:"id" doc:"Identifier of the transaction."`
-	Type        string      `json:"type" enum:"TRIP_PAYMENT,TOP_UP,REFUND,PAYOUT,ADJUSTMENT" doc:"What the transaction is for. Only TRIP_PAYMENT is of the specification; operators post the others."`
-	Amount      json.Number `json:"amount" doc:"Currency units; negative for debits."`
-	Description string      `json:"description" doc:"What the transaction is for, in words."`
-	CreatedAt   string      `json:"createdAt" format:"date-time" doc:"When it was posted. For the payment of a trip, when the trip was completed."`
+	ID          string       `json:"id" doc:"Identifier of the transaction."`
+	Type        string       `json:"type" enum:"TRIP_PAYMENT,TOP_UP,REFUND,PAYOUT,ADJUSTMENT" doc:"What the transaction is for. Only TRIP_PAYMENT is of the specification; operators post the others."`
+	Amount      money.Amount `json:"amount" doc:"Currency units; negative for debits."`
+	Description string       `json:"description" doc:"What the transaction is for, in words."`
+	CreatedAt   string       `json:"createdAt" format:"date-time" doc:"When it was posted. For the payment of a trip, when the trip was completed."`
 }
 
 // Entry is a posting as it is stored and as operators see it.
@@ -97,11 +95,11 @@ var _ = table.Kind[any]{Type: "wallet", Personal: "name, an operator's words", E
 func (w Wallet) Item(t table.Tenant, writeShards int) table.Item {
 	var held any // absent for 0
 	if !w.Held.IsZero() {
-		held = money.Number(w.Held)
+		held = money.Of(w.Held)
 	}
 	return table.Item{Key: Key(t, w.Side, w.Actor), Type: "wallet", Version: w.Version, R: Rank(w.Balance) + "#" + w.Actor,
 		G: [4]string{Partition(t, w.Side, ids.Pick(w.Actor, writeShards))},
-		Attrs: map[string]any{"side": string(w.Side), "actor": w.Actor, "name": w.Name, "balance": money.Number(w.Balance),
+		Attrs: map[string]any{"side": string(w.Side), "actor": w.Actor, "name": w.Name, "balance": money.Of(w.Balance),
 			"currency": w.Currency, "updatedAt": w.UpdatedAt, "held": held}}
 }
 
@@ -119,21 +117,14 @@ func FromItem(it table.Item) (Wallet, error) {
 	if !it.Found() {
 		return Wallet{}, fault.NotFound()
 	}
-	balance, err := money.Parse(it.Number("balance"))
-	if err != nil {
-		return Wallet{}, fmt.Errorf("wallet: %w", err)
-	}
-	held, err := money.Parse(it.Number("held"))
-	if err != nil {
-		return Wallet{}, fmt.Errorf("wallet: %w", err)
-	}
-	return Wallet{Side: Side(it.Text("side")), Actor: it.Text("actor"), Name: it.Text("name"), Balance: balance,
-		Held: held, Currency: it.Text("currency"), UpdatedAt: it.Text("updatedAt"), Version: it.Version}, nil
+	return Wallet{Side: Side(it.Text("side")), Actor: it.Text("actor"), Name: it.Text("name"),
+		Balance: it.Number("balance").Decimal(), Held: it.Number("held").Decimal(), Currency: it.Text("currency"),
+		UpdatedAt: it.Text("updatedAt"), Version: it.Version}, nil
 }
 
 // RankOf returns the range key of a wallet's item in the list by balance.
 func RankOf(it table.Item) string {
-	return Rank(money.Must(it.Number("balance"))) + "#" + it.Text("actor")
+	return Rank(it.Number("balance").Decimal()) + "#" + it.Text("actor")
 }
 
 const rankDigits, rankDecimals = 33, 9

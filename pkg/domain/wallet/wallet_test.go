@@ -2,7 +2,6 @@ package wallet_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/url"
@@ -46,7 +45,7 @@ func move(
 	t *testing.T, tenant table.Tenant, side wallet.Side, actor, amount string, at time.Time, shards int,
 ) wallet.Posting {
 	t.Helper()
-	p := wallet.Posting{ID: ids.New(ids.Posting, at), Type: wallet.TripPayment, Amount: json.Number(amount),
+	p := wallet.Posting{ID: ids.New(ids.Posting, at), Type: wallet.TripPayment, Amount: money.Amount(amount),
 		Description: "Trip X: fare", CreatedAt: timestamp.Format(at)}
 	err := table.Retry(context.Background(), func(ctx context.Context) error {
 		was, err := tenant.Get(ctx, wallet.Key(tenant, side, actor))
@@ -99,9 +98,9 @@ func TestMine(t *testing.T) {
 			}
 			sum := decimal.Zero
 			for _, p := range want {
-				sum = sum.Add(money.Must(p.Amount))
+				sum = sum.Add(p.Amount.Decimal())
 			}
-			if got.Balance != money.Number(sum) {
+			if got.Balance != money.Of(sum) {
 				t.Errorf("after %d: balance %s, want %s", n, got.Balance, sum)
 			}
 			if u := stand.Last().Usage; u.Sequential > 1 || u.Requests > 2 || u.ReadUnits > 5+3 {
@@ -252,12 +251,12 @@ func TestListingWhileBalancesMove(t *testing.T) {
 					t.Errorf("%d listed, %d stayed", len(got), len(balances))
 				}
 				for i, listed := range got {
-					if balance := money.Must(listed.Balance); !balance.Equal(balances[listed.ID]) {
+					if balance := listed.Balance.Decimal(); !balance.Equal(balances[listed.ID]) {
 						t.Errorf("%s has %s, want %s", listed.ID, balance, balances[listed.ID])
 					}
 					if i > 0 {
 						a, b := got[i-1], listed
-						if order := money.Must(a.Balance).Cmp(money.Must(b.Balance)); order < 0 || (order == 0 && a.ID >= b.ID) {
+						if order := a.Balance.Decimal().Cmp(b.Balance.Decimal()); order < 0 || (order == 0 && a.ID >= b.ID) {
 							t.Errorf("%s %s is listed before %s %s", a.Balance, a.ID, b.Balance, b.ID)
 						}
 					}

@@ -1,9 +1,7 @@
 package wallet
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 
@@ -26,15 +24,15 @@ const (
 // Withdrawal is a driver's request to be paid out a part of the balance. While it
 // is asked for, the wallet holds its amount.
 type Withdrawal struct {
-	ID          string      `json:"id" doc:"Identifier of the withdrawal."`
-	DriverID    string      `json:"driverId" doc:"The driver who asked for it."`
-	Amount      json.Number `json:"amount" doc:"Currency units."`
-	Currency    string      `json:"currency" example:"USD" doc:"ISO 4217 code."`
-	Status      string      `json:"status" enum:"REQUESTED,PAID,REFUSED,CANCELLED" doc:"REQUESTED until an operator pays or refuses it, or the driver takes it back."`
-	RequestedAt string      `json:"requestedAt" format:"date-time" doc:"When the driver asked for it."`
-	DecidedAt   *string     `json:"decidedAt" format:"date-time" doc:"When it was paid, refused or taken back."`
-	Reason      *string     `json:"reason" doc:"Why it was refused."`
-	PostingID   *string     `json:"postingId" doc:"The posting that paid it."`
+	ID          string       `json:"id" doc:"Identifier of the withdrawal."`
+	DriverID    string       `json:"driverId" doc:"The driver who asked for it."`
+	Amount      money.Amount `json:"amount" doc:"Currency units."`
+	Currency    string       `json:"currency" example:"USD" doc:"ISO 4217 code."`
+	Status      string       `json:"status" enum:"REQUESTED,PAID,REFUSED,CANCELLED" doc:"REQUESTED until an operator pays or refuses it, or the driver takes it back."`
+	RequestedAt string       `json:"requestedAt" format:"date-time" doc:"When the driver asked for it."`
+	DecidedAt   *string      `json:"decidedAt" format:"date-time" doc:"When it was paid, refused or taken back."`
+	Reason      *string      `json:"reason" doc:"Why it was refused."`
+	PostingID   *string      `json:"postingId" doc:"The posting that paid it."`
 }
 
 // The indexes that contain withdrawals.
@@ -78,16 +76,16 @@ func (s Till) shards() int { return max(1, int(s.Flags.Int("writeShards"))) }
 
 // short returns the 409 for a wallet that does not hold an amount.
 func short(w Wallet, what string) error {
-	return &fault.Error{Kind: fault.KindBalance, Message: what + " The wallet has " + string(money.Number(w.Balance)) +
-		" " + w.Currency + ", of which withdrawals hold " + string(money.Number(w.Held)) + "."}
+	return &fault.Error{Kind: fault.KindBalance, Message: what + " The wallet has " + w.Balance.String() +
+		" " + w.Currency + ", of which withdrawals hold " + w.Held.String() + "."}
 }
 
 // Ask makes a withdrawal of the driver's, and holds its amount. Errors: a 400 for
 // an amount that is not valid, a 409 if the wallet does not hold it.
-func (s Till) Ask(ctx context.Context, driver string, n json.Number) (*Withdrawal, error) {
+func (s Till) Ask(ctx context.Context, driver string, n money.Amount) (*Withdrawal, error) {
 	currency := s.Flags.Text("currency")
 	amount, err := money.Accept(n, currency)
-	most := money.Must(cmp.Or(json.Number(s.Flags.Text("maxPosting")), money.DefaultMaxPosting(currency)))
+	most := money.MaxPosting(s.Flags.Amount("maxPosting"), currency).Decimal()
 	switch {
 	case err != nil:
 		return nil, fault.Field("body.amount", "%s", err.Error())
@@ -97,7 +95,7 @@ func (s Till) Ask(ctx context.Context, driver string, n json.Number) (*Withdrawa
 		return nil, fault.Field("body.amount", "expected at most %s, the company's largest posting", most)
 	}
 	at := timestamp.Format(s.By.At)
-	out := &Withdrawal{ID: ids.New(ids.Payout, s.By.At), DriverID: driver, Amount: money.Number(amount),
+	out := &Withdrawal{ID: ids.New(ids.Payout, s.By.At), DriverID: driver, Amount: money.Of(amount),
 		Currency: currency, Status: Asked, RequestedAt: at}
 	read := s.Read
 	return out, table.Retry(ctx, func(ctx context.Context) error {
@@ -184,9 +182,9 @@ var errLook = errors.New("the wallet must be read")
 // amount, so of a payout only the balance must be compared: commissions of cash rides may
 // have used it up.
 func (s Till) settle(ctx context.Context, tx *table.Tx, w *Withdrawal, look bool) error {
-	amount, key := money.Must(w.Amount), Key(s.Tenant, Driver, w.DriverID)
+	amount, key := w.Amount.Decimal(), Key(s.Tenant, Driver, w.DriverID)
 	if w.Status != Paid {
-		tx.Update(key, table.Change{Add: map[string]any{"held": money.Number(amount.Neg()), "version": 1}}).
+		tx.Update(key, table.Change{Add: map[string]any{"held": money.Of(amount.Neg()), "version": 1}}).
 			If("attribute_exists(pk)").Else(table.ErrConflict)
 		return nil
 	}
@@ -194,11 +192,12 @@ func (s Till) settle(ctx context.Context, tx *table.Tx, w *Withdrawal, look bool
 	id = ids.Posting + "_" + id
 	w.PostingID = &id
 	m := Movement{Side: Driver, Actor: w.DriverID, Hold: amount.Neg(), Entries: []Entry{{By: &s.By.Who,
-		Posting: Posting{ID: id, Type: Payout, Amount: money.Number(amount.Neg()), Description: "Withdrawal " + w.ID,
+		Posting: Posting{ID: id, Type: Payout, Amount: money.Of(amount.Neg()), Description: "Withdrawal " + w.ID,
 			CreatedAt: *w.DecidedAt}}}}
 	paid := fault.InvalidState("The withdrawal is paid already.")
 	if !look {
-		return Shift(tx, s.Tenant, m, amount, paid, errLook)
+		Shift(tx, s.Tenant, m, amount, paid, errLook)
+		return nil
 	}
 	purse, err := s.Tenant.Get(ctx, key)
 	if err != nil {

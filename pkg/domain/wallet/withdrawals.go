@@ -2,11 +2,11 @@ package wallet
 
 import (
 	"context"
-	"encoding/json"
 
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
 	"svc/pkg/base/plaintext"
 	"svc/pkg/data/table"
 	"svc/pkg/edge/api"
@@ -58,7 +58,7 @@ func tillOf(ctx context.Context, c *api.Caller) (Till, error) {
 
 type askInput struct {
 	Body struct {
-		Amount json.Number `json:"amount" minimum:"0" maximum:"1000000000000" example:"120.5" doc:"Currency units, above 0, with no more decimals than the currency has."`
+		Amount money.Amount `json:"amount" minimum:"0" maximum:"1000000000000" example:"120.5" doc:"Currency units, above 0, with no more decimals than the currency has."`
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"svc/pkg/base/fault"
+	"svc/pkg/base/money"
 )
 
 // Version is the version of the API description and of the MCP server.
@@ -20,6 +21,7 @@ const Version = "1.1.0"
 func newHuma(a huma.Adapter, baseURL string) huma.API {
 	registry := huma.NewMapRegistry("#/components/schemas/", schemaName)
 	registry.RegisterTypeAlias(reflect.TypeFor[json.Number](), reflect.TypeFor[float64]())
+	registry.RegisterTypeAlias(reflect.TypeFor[money.Amount](), reflect.TypeFor[float64]())
 	return huma.NewAPI(huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",
@@ -110,7 +112,7 @@ func (r Row) describe() huma.Operation {
 			Description: "To repeat a request safely, send it with the same key within 24 hours. If the first request " +
 				"succeeded, or got a 404 or 409, the repeat changes nothing and gets the same response. " +
 				"A value with a comma must be in double quotes.",
-			Schema: &huma.Schema{Type: huma.TypeString, MinLength: ptr(1), MaxLength: ptr(255), Pattern: idempotencyPattern}})
+			Schema: &huma.Schema{Type: huma.TypeString, MinLength: new(1), MaxLength: new(255), Pattern: idempotencyPattern}})
 	}
 	if r.matches() {
 		op.Parameters = append(op.Parameters, &huma.Param{Name: ifMatch, In: "header",
@@ -124,8 +126,6 @@ func (r Row) describe() huma.Operation {
 	r.describeForms(&op)
 	return op
 }
-
-func ptr[T any](v T) *T { return &v }
 
 // statuses returns the status codes of the row's error responses.
 func (r Row) statuses() []int {

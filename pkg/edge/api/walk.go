@@ -13,6 +13,7 @@ import (
 
 	"svc/pkg/base/codec"
 	"svc/pkg/base/fault"
+	"svc/pkg/base/money"
 )
 
 // Limits of a walk: a depth above that of any schema, a useful number of
@@ -29,7 +30,7 @@ const (
 // malformed or trailing text, nesting that is too deep, text that is not UTF-8,
 // unpaired surrogates, duplicate members, and null where the schema does not
 // allow it. It also applies the rules of the method text, and finds numbers out
-// of the range of a float64.
+// of range.
 //
 // With optionalNull, an optional member may be null. Such a member counts as
 // absent.
@@ -166,14 +167,14 @@ func (w *walker) shorten(number []byte) {
 
 func digit(c byte) bool { return '0' <= c && c <= '9' }
 
-// outOfRange reports whether a number is out of the range of a float64. Without
-// an exponent, such a number has more than three hundred digits.
+// outOfRange reports whether a number is out of the range of a float64 or of an amount.
+// Without an exponent, such a number has more than three hundred digits.
 func outOfRange(number []byte) bool {
 	if len(number) < 300 && bytes.IndexByte(number, 'e') < 0 && bytes.IndexByte(number, 'E') < 0 {
 		return false
 	}
 	_, err := strconv.ParseFloat(string(number), 64)
-	return err != nil
+	return err != nil || !money.InRange(string(number))
 }
 
 func (w *walker) object(schema *huma.Schema) error {

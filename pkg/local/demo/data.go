@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/delivery"
 	"svc/pkg/domain/driver"
@@ -91,14 +92,14 @@ type order struct {
 	Business, Rider, Driver int
 	Status                  string
 	Ago                     age
-	Fee                     json.Number
+	Fee                     money.Amount
 	Lines                   []delivery.Line
 }
 
 // dish is an item of a menu of the demo.
 type dish struct {
 	Section, Name string
-	Price         json.Number
+	Price         money.Amount
 }
 
 // card is a payment method of a rider, which expires in a month so many years ahead.

@@ -127,7 +127,7 @@ func (p demoTenant) request(r ride, n int) trip.Ride {
 // straight line) and its duration in seconds.
 func (p demoTenant) driven(r ride, n int) (km, seconds decimal.Decimal) {
 	from, to := p.ends(r)
-	degrees := func(n json.Number) float64 { return money.Must(n).InexactFloat64() }
+	degrees := func(n json.Number) float64 { x, _ := n.Float64(); return x }
 	north := degrees(to.Lat) - degrees(from.Lat)
 	east := (degrees(to.Lng) - degrees(from.Lng)) * math.Cos(degrees(from.Lat)*math.Pi/180)
 	km = decimal.NewFromFloat(math.Hypot(north, east) * 111.2 * 4 / 3).Round(1)

@@ -15,7 +15,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"svc/pkg/base/ids"
-	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/domain/tenant"
 )
@@ -126,7 +125,7 @@ func (g *generator) point(r *rand.Rand) point {
 	return point{fmt.Sprintf("%d %s", 1+r.IntN(320), one(r, streets)), degrees(x), degrees(y), x, y}
 }
 
-func degrees(n int64) json.Number { return money.Number(decimal.New(n, -5)) }
+func degrees(n int64) json.Number { return json.Number(decimal.New(n, -5).String()) }
 
 // tenthsOfKm returns the road distance from a to b in tenths of a kilometre,
 // 0.8 to 28 kilometres.

@@ -1,7 +1,6 @@
 package seed
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -9,6 +8,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/address"
@@ -61,9 +61,8 @@ func (g *generator) email(word string, a *actor) string {
 	return fmt.Sprintf("%s.%d.%d@%s.example", word, g.p.Run, a.n+1, g.slug)
 }
 
-func rating(r *rand.Rand) *json.Number {
-	n := json.Number(decimal.New(380+r.Int64N(121), -2).String())
-	return &n
+func rating(r *rand.Rand) *money.Amount {
+	return money.Ptr(decimal.New(380+r.Int64N(121), -2))
 }
 
 func phone(r *rand.Rand) *string {

@@ -2,6 +2,7 @@ package seed
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -164,8 +165,8 @@ func (p *plan) look(ctx context.Context, t table.Tenant) error {
 	}
 	for _, s := range services {
 		if s.Active {
-			p.Services = append(p.Services, rates{s.ID, money.Must(s.BaseFare), money.Must(s.PerKm), money.Must(s.PerMinute),
-				money.Must(s.MinimumFare), money.Must(s.CommissionRate)})
+			p.Services = append(p.Services, rates{s.ID, s.BaseFare.Decimal(), s.PerKm.Decimal(), s.PerMinute.Decimal(),
+				s.MinimumFare.Decimal(), s.CommissionRate.Decimal()})
 		}
 	}
 	d, err := settings.Read(ctx, t)
@@ -191,7 +192,13 @@ func (p *plan) look(ctx context.Context, t table.Tenant) error {
 	p.Center = [2]int64{4072000, -7399000}
 	if len(zones) > 0 {
 		corner := zones[0].Area[0][0][0] // longitude first, as in GeoJSON
-		p.Center = [2]int64{money.Must(corner[1]).Shift(5).IntPart(), money.Must(corner[0]).Shift(5).IntPart()}
+		for i, degrees := range []json.Number{corner[1], corner[0]} {
+			d, err := money.Parse(degrees)
+			if err != nil {
+				return err
+			}
+			p.Center[i] = d.Shift(5).IntPart()
+		}
 	}
 	return nil
 }

@@ -205,10 +205,10 @@ func (r *run) order(n int) delivery.Order {
 	for range 1 + chance.IntN(3) {
 		dish, quantity := one(chance, dishes), 1+chance.IntN(3)
 		price := decimal.New(dish.cents, -2).Round(places)
-		o.Items = append(o.Items, delivery.Line{Name: dish.name, Quantity: quantity, UnitPrice: money.Number(price)})
+		o.Items = append(o.Items, delivery.Line{Name: dish.name, Quantity: quantity, UnitPrice: money.Of(price)})
 		sum = sum.Add(price.Mul(decimal.NewFromInt(int64(quantity))))
 	}
 	fee := decimal.New(199+100*chance.Int64N(3), -2).Round(places)
-	o.Subtotal, o.DeliveryFee, o.Total = money.Number(sum), money.Number(fee), money.Number(sum.Add(fee))
+	o.Subtotal, o.DeliveryFee, o.Total = money.Of(sum), money.Of(fee), money.Of(sum.Add(fee))
 	return o
 }

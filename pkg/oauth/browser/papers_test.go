@@ -1,7 +1,6 @@
 package browser
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +14,7 @@ import (
 
 	"svc/internal/test/browsing"
 	"svc/internal/test/testkit"
+	"svc/pkg/base/money"
 	"svc/pkg/domain/page"
 	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/statement"
@@ -31,7 +31,7 @@ func ptr[T any](v T) *T { return &v }
 
 // aReceipt returns the receipt of a ride with a tax and two corrections.
 func aReceipt() page.Paper {
-	n := ptr[json.Number]
+	n := ptr[money.Amount]
 	to, at := "Aéroport international, Terminal 3, Niveau Départs", "2026-01-31T23:30:00.000Z"
 	r := &receipt.Shown{ID: "rcp_01ARZ3NDEKTSV4RRFFQ69G5FAV", TripCode: "7K3M9QXZ", Version: 3, IssuedAt: at,
 		CompletedAt: &at, OriginAddress: "شارع الميناء ١٢", DestAddress: &to, Currency: "USD", Total: n("1234.5"),
@@ -52,8 +52,8 @@ func aStatement() page.Paper {
 		Fares: "1234567.89", Commission: "12345.67", Outside: "250", Earnings: "1221972.22", TopUps: "0", Payouts: "-1000",
 		Adjustments: "-3.3", ClosingBalance: "1220956.42"}
 	for i := range 40 {
-		e := statement.StatementEntry{TripCode: ptr("7K3M9QXZ"), Fare: ptr(json.Number("1234567.5")),
-			Commission: ptr(json.Number("-12345.67")), Balance: "12345678.9", Corrects: i%5 == 0}
+		e := statement.StatementEntry{TripCode: ptr("7K3M9QXZ"), Fare: ptr(money.Amount("1234567.5")),
+			Commission: ptr(money.Amount("-12345.67")), Balance: "12345678.9", Corrects: i%5 == 0}
 		e.CreatedAt, e.Type, e.Amount = fmt.Sprintf("2026-01-%02dT12:30:00.000Z", i/2+1), wallet.TripPayment, "-1222221.83"
 		if i%4 == 3 {
 			e = statement.StatementEntry{Posting: e.Posting, Balance: e.Balance}
