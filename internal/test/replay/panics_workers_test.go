@@ -114,7 +114,7 @@ func (s *deployment) deliverPanics(t *testing.T, metro table.Tenant) {
 	}
 }
 
-// dispatchPanics: the company's search radius is no number that a search can have.
+// dispatchPanics: the number of drivers that the company asks at a time is negative.
 func (s *deployment) dispatchPanics(t *testing.T, metro table.Tenant) {
 	p, err := replay.Start(app.Dispatch, filepath.Join(s.dir, folder(app.Dispatch)), s.environment,
 		&lines{log: s.output})
@@ -124,7 +124,7 @@ func (s *deployment) dispatchPanics(t *testing.T, metro table.Tenant) {
 	testkit.Must(t, err)
 	d, err := settings.Kind.FromItem(was)
 	testkit.Must(t, err)
-	d.Dispatch.Mode, d.Dispatch.SearchRadiusKm = settings.Offers, "1e99"
+	d.Dispatch.Mode, d.Dispatch.WaveSize = settings.Offers, -1
 	testkit.Must(t, metro.Load(t.Context(), table.Item{Key: settings.Key(metro), Type: "settings",
 		Version: was.Version + 1, Doc: d}))
 	found, _, err := trip.Recent(t.Context(), metro, trip.Filter{Status: trip.Pending}, "", 1)

@@ -125,7 +125,8 @@ var (
 // word adds a marker for a member, in the form that the member needs.
 func (w *said) word(where, name string, s *texts) string {
 	number := numbers[drawn.Add(1)]
-	core, digits := letters(9), fmt.Sprintf("%04d%02d", 1000+number, rand.IntN(100))
+	// The fifth digit is not 0: a number loses the zeros at its end.
+	core, digits := letters(9), fmt.Sprintf("%04d%02d", 1000+number, 10+rand.IntN(90))
 	m := marker{said: where + " " + name, text: "Z\u00e9" + strings.ToUpper(core[:1]) + core[1:] + " \u0141\u00f3",
 		forms: append(coded(core), core)}
 	lower := strings.ToLower(name)
