@@ -25,7 +25,6 @@ import (
 // sent without the one retry. The stream functions are tested in their packages.
 func TestEveryChangeMeetsAConflict(t *testing.T) {
 	testkit.Long(t)
-	t.Parallel() // its jobs wait for the next minute
 	wire := &testkit.Wire{}
 	rt := &app.Runtime{Sealer: signing.NewSealer(), Now: time.Now, Logger: slog.New(slog.DiscardHandler),
 		ReadPhone: plans.Read}
