@@ -9,6 +9,7 @@ import (
 	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/delivery"
+	"svc/pkg/domain/machine"
 	"svc/pkg/domain/person"
 )
 
@@ -34,6 +35,9 @@ func (n names) once(id string, read func() (string, error)) string {
 }
 
 func (n names) email(ctx context.Context, audience authz.Audience, id string) string {
+	if authz.IsMachine(id) {
+		return n.machine(ctx, id)
+	}
 	return n.once(id, func() (string, error) {
 		switch audience {
 		case authz.Rider:
@@ -45,6 +49,13 @@ func (n names) email(ctx context.Context, audience authz.Audience, id string) st
 		}
 		one, err := person.Store{DB: n.p.db}.ByID(ctx, id)
 		return one.Email, err
+	})
+}
+
+func (n names) machine(ctx context.Context, id string) string {
+	return n.once(id, func() (string, error) {
+		one, err := machine.Kind.Get(ctx, n.t.Get, machine.Key(n.t, id))
+		return one.Name, err
 	})
 }
 
@@ -60,7 +71,7 @@ func (n names) person(ctx context.Context, audience authz.Audience, id string) s
 	})
 }
 
-// anybody returns the name of a rider or driver, or the mail address of an operator. It
+// anybody returns the name of a rider, driver or machine, or the mail address of an operator. It
 // returns every other text, and the id of somebody without a name, as it is.
 func (n names) anybody(ctx context.Context, id string) string {
 	name := ""
@@ -69,7 +80,7 @@ func (n names) anybody(ctx context.Context, id string) string {
 		name = n.person(ctx, authz.Rider, id)
 	case ids.Valid(ids.Driver, id):
 		name = n.person(ctx, authz.Driver, id)
-	case ids.Valid(ids.Person, id):
+	case ids.Valid(ids.Person, id), ids.Valid(ids.Machine, id):
 		name = n.email(ctx, authz.Dashboard, id)
 	}
 	return cmp.Or(name, id)
@@ -84,6 +95,9 @@ func (n names) business(ctx context.Context, id string) string {
 }
 
 func (n names) app(ctx context.Context, id string) string {
+	if _, machine, ok := machine.ParseClientID(id); ok {
+		return n.machine(ctx, machine)
+	}
 	return n.once(id, func() (string, error) {
 		one, err := n.p.authorizationServer().ShowClient(ctx, id)
 		return one.Name, err

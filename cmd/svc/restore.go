@@ -15,6 +15,7 @@ import (
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
+	"svc/pkg/domain/machine"
 	"svc/pkg/domain/person"
 	"svc/pkg/domain/tenant"
 )
@@ -34,14 +35,16 @@ type finished struct {
 	Operators int    `json:"operators"`
 	Riders    int    `json:"riders"`
 	Drivers   int    `json:"drivers"`
+	Machines  int    `json:"machines"` // that were disabled
 }
 
 func (c *cli) restoreFinish() *cobra.Command {
 	cmd := &cobra.Command{Use: "finish", Short: "End every grant, because revocations after the backup are lost",
 		Long: "End every session, token, consent and one-time link in every tenant, and replace the signing keys. A " +
 			"restored table\nlacks the revocations after the moment to which it was restored, so a revoked token would be " +
-			"valid again. After the command, everybody\nmust sign in again, with the password of that moment. Run the " +
-			"command before callers reach the restored table. It may be repeated.",
+			"valid again. After the command, everybody\nmust sign in again, with the password of that moment. Machines are " +
+			"disabled, because a secret that was removed is there again.\nRun the command before callers reach the restored " +
+			"table. It may be repeated.",
 		Example: "  svc restore finish --yes"}
 	cmd.RunE = act(func(ctx context.Context, _ []string) error {
 		if !c.yes {
@@ -59,7 +62,7 @@ func (c *cli) restoreFinish() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		rows, table := []finished{}, cols{head: "TENANT OPERATORS RIDERS DRIVERS"}
+		rows, table := []finished{}, cols{head: "TENANT OPERATORS RIDERS DRIVERS MACHINES"}
 		for _, n := range tenants {
 			one, err := p.endGrants(ctx, p.db.Tenant(n.ID))
 			if err != nil {
@@ -70,7 +73,7 @@ func (c *cli) restoreFinish() *cobra.Command {
 				return err
 			}
 			rows = append(rows, one)
-			table.add(n.Slug, one.Operators, one.Riders, one.Drivers)
+			table.add(n.Slug, one.Operators, one.Riders, one.Drivers, one.Machines)
 		}
 		if err := p.replaceKeys(ctx, keys); err != nil {
 			return err
@@ -120,6 +123,12 @@ func (p platform) endGrants(ctx context.Context, t table.Tenant) (out finished, 
 	}, func(ctx context.Context, r driver.Record) error {
 		return endAccount(ctx, t, authz.Driver, r.ID, r.Email, by())
 	})
+	if err != nil {
+		return out, err
+	}
+	out.Machines, err = eachOf(ctx, func(after string, limit int) ([]machine.Record, string, error) {
+		return machine.List(ctx, t, after, limit)
+	}, func(ctx context.Context, r machine.Record) error { return machine.Disable(ctx, t, by(), r.ID) })
 	return out, err
 }
 

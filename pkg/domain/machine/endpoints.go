@@ -93,11 +93,6 @@ func create(ctx context.Context, c *api.Caller, in *createInput) (*Machine, erro
 	})
 }
 
-// editing is a change of a machine.
-func editing(c *api.Caller, what, id string, edit func(*Record) error) audit.Change[Record] {
-	return audit.Change[Record]{Tenant: c.Tenant, By: c.By(), What: "machine." + what, Subject: id, Key: Key(c.Tenant, id),
-		Kind: &Kind, Edit: edit, Shown: func(r Record) any { return r.shown(c.Tenant) }}
-}
 
 type patchInput struct {
 	IDInput
@@ -105,7 +100,7 @@ type patchInput struct {
 }
 
 func patch(ctx context.Context, c *api.Caller, in *patchInput) (*Machine, error) {
-	change := editing(c, "update", in.ID, func(r *Record) error { return in.Body.Apply(&r.MachineEdit) })
+	change := editing(c.Tenant, c.By(), "update", in.ID, func(r *Record) error { return in.Body.Apply(&r.MachineEdit) })
 	change.Check = func(was Record, now *Record) error {
 		if err := now.check(was.MachineEdit, c.Now, c.Local()); err != nil {
 			return err
@@ -115,9 +110,7 @@ func patch(ctx context.Context, c *api.Caller, in *patchInput) (*Machine, error)
 				return err
 			}
 		}
-		if !*now.Enabled && *was.Enabled {
-			now.Epoch++
-		}
+		now.endIfDisabled(was)
 		if was.onlyDisabledBy(*now) {
 			return nil
 		}
@@ -180,7 +173,7 @@ func createSecret(ctx context.Context, c *api.Caller, in *createSecretInput) (*N
 		return nil, err
 	}
 	var out NewMachineSecret
-	_, err = api.Edit(ctx, c, editing(c, "secret.create", in.ID, func(r *Record) error {
+	_, err = api.Edit(ctx, c, editing(c.Tenant, c.By(), "secret.create", in.ID, func(r *Record) error {
 		if err := c.Holds(ctx, r.Permissions); err != nil {
 			return err
 		}
@@ -200,6 +193,6 @@ type removeSecretInput struct {
 }
 
 func removeSecret(ctx context.Context, c *api.Caller, in *removeSecretInput) (*Machine, error) {
-	return api.Edit(ctx, c, editing(c, "secret.delete", in.ID, func(r *Record) error { return r.remove(in.Secret) }),
+	return api.Edit(ctx, c, editing(c.Tenant, c.By(), "secret.delete", in.ID, func(r *Record) error { return r.remove(in.Secret) }),
 		func(r Record) Machine { return r.shown(c.Tenant) })
 }
