@@ -40,9 +40,6 @@ func Rows() []api.Row {
 			api.Summary("Change a machine"), api.Confirm("A program gets other permissions, or loses its access."),
 			api.Text("Only the given members change. The caller must hold each permission of the machine, before and after, "+
 				"unless the change only disables it. New keys need a sign-in of the last 5 minutes.")),
-		api.Delete(path, "svc_delete_machine", write, remove, one, tag, extension, api.Versioned(),
-			api.Summary("Delete a machine"), api.Confirm("The program loses its access for good."),
-			api.Text("Its tokens end at once. The response is the machine as it was.")),
 		api.Post(path+"/secrets", "svc_create_machine_secret", write, createSecret, api.Created(), one, tag, extension,
 			api.Fresh(signInAge), api.NoTool(authz.Dashboard), api.Summary("Give a machine a secret, or replace it"),
 			api.Text("The response shows `secret`, once. An earlier secret ends after the overlap, so that the program can "+
@@ -50,6 +47,9 @@ func Rows() []api.Row {
 		api.Delete(path+"/secrets/{secret}", "svc_delete_machine_secret", write, removeSecret, one, tag, extension,
 			api.Summary("Remove a secret of a machine"), api.Confirm("The program can no longer sign in with it."),
 			api.Text("Tokens that it got end at once.")),
+		api.Delete(path, "svc_delete_machine", write, remove, one, tag, extension, api.Versioned(),
+			api.Summary("Delete a machine"), api.Confirm("The program loses its access for good."),
+			api.Text("Its tokens end at once. The response is the machine as it was.")),
 	}
 }
 
@@ -92,7 +92,6 @@ func create(ctx context.Context, c *api.Caller, in *createInput) (*Machine, erro
 		return nil
 	})
 }
-
 
 type patchInput struct {
 	IDInput

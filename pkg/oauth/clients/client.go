@@ -68,9 +68,9 @@ type Client struct {
 
 	// Machine is the machine as which the client signs in, nil for any other client. It is
 	// not registered, so nothing here stores it.
-	Machine  *machine.SignIn `json:"-"`
+	Machine   *machine.SignIn   `json:"-"`
 	assertion signing.Assertion // by which the machine has authenticated
-	secretID string          // of the machine's secret in this request; "" if none of them
+	secretID  string            // of the machine's secret in this request; "" if none of them
 }
 
 // Public reports whether the client may make requests without credentials. A client
