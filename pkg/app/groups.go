@@ -20,6 +20,7 @@ import (
 	"svc/pkg/domain/fleet"
 	"svc/pkg/domain/imports"
 	"svc/pkg/domain/location"
+	"svc/pkg/domain/machine"
 	"svc/pkg/domain/payment"
 	"svc/pkg/domain/person"
 	"svc/pkg/domain/privacy"
@@ -103,7 +104,7 @@ func FleetRows(db *table.DB) []api.Row {
 
 // SettingsRows are the rows of SettingsFunction.
 func SettingsRows(db *table.DB) []api.Row {
-	return operators(settings.Rows(), branding.Rows(), event.Rows(), webhook.Rows(), sandbox.Rows(db))
+	return operators(settings.Rows(), branding.Rows(), event.Rows(), webhook.Rows(), sandbox.Rows(db), machine.Rows())
 }
 
 // ReportRows are the rows of ReportsFunction.

@@ -43,7 +43,8 @@ func renamed(pairs ...string) map[string]oldFlag {
 
 // singular are the names that groups had in earlier versions.
 var singular = map[string]string{"trips": "trip", "zones": "zone", "services": "service", "businesses": "business",
-	"orders": "order", "drivers": "driver", "customers": "rider", "webhooks": "webhook", "wallets": "wallet"}
+	"orders": "order", "drivers": "driver", "customers": "rider", "webhooks": "webhook", "wallets": "wallet",
+	"machines": "machine"}
 
 // nouns are what messages call a resource, where it is not the group's name without its s.
 var nouns = map[string]string{"services": "service type", "webhooks": "webhook endpoint", "businesses": "business",
@@ -125,6 +126,12 @@ var shapes = map[string]shape{
 		help: "`duration` for which the old secret signs too, as in 1h"}}, next: "The secret is shown once."},
 	"svc_list_webhook_deliveries": {Columns: "UPDATED=updatedAt TYPE=type STATUS=status LAST=attempts.result " +
 		"NEXT+=nextAt EVENT=eventId"},
+
+	"svc_list_machines": {Columns: "NAME=name ENABLED=enabled PERMISSIONS+=permissions ENDS+=endsAt CLIENT=clientId ID=id"},
+	"svc_create_machine": {extra: []string{"name"}, shown: "permissions", next: "It signs in by a secret: svc machine " +
+		"secrets create SLUG ID"},
+	"svc_update_machine":        {shown: "enabled"},
+	"svc_create_machine_secret": {next: "The secret is shown once."},
 
 	"svc_list_postings": {Columns: "AT=createdAt TYPE=type AMOUNT=amount DESCRIPTION=description TRIP+=tripId " +
 		"BY+=by ID+=id"},

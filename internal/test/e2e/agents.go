@@ -40,7 +40,7 @@ func (s *suite) agents(t *testing.T) {
 	s.succeeded = map[string]bool{}
 	for name, run := range map[string]func(*testing.T){"operator": s.operator, "branding": s.branding,
 		"settings": s.settings, "people": s.people, "businesses": s.businesses,
-		"webhooks": s.webhooks, "sandbox": s.sandbox,
+		"webhooks": s.webhooks, "machines": s.machines, "sandbox": s.sandbox,
 		"feedback": s.feedback, "rider": s.rider, "driver": s.driver, "estimate": s.estimated, "ride": s.ride,
 		"export": s.exported, "import": s.imported, "privacy": s.privacy,
 		"money": s.money, "withdrawals": s.withdrawn, "cancelled ride": s.cancelled, "operated rides": s.operated,

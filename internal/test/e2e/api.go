@@ -319,18 +319,24 @@ func (s *suite) privacy(t *testing.T) {
 	became("/api/v1/privacy/requests/"+copied, token, "DONE")
 	became("/api/v1/me/privacy/requests/"+own, me, "DONE")
 	became("/api/v1/privacy/requests/"+erased, token, "READY")
-	fresh := s.signIn(t, operator).AccessToken
-	if in := s.agentTokens[token]; in.token != "" {
-		s.agentTokens[fresh] = agentToken{in.resource, s.signIn(t, operator, func(o *flow.Options) {
-			o.Tenant, o.Resource = "", s.BaseURL+in.resource
-		}).AccessToken}
-	}
-	s.do(t, call{method: "POST", path: "/api/v1/privacy/requests/" + erased + "/run", token: fresh,
+	s.do(t, call{method: "POST", path: "/api/v1/privacy/requests/" + erased + "/run", token: s.fresh(t),
 		key: someKey()}).must(200)
 	became("/api/v1/privacy/requests/"+erased, token, "DONE")
 	if got := s.get(t, token, "/api/v1/customers/"+id).must(200).text("email"); got != "" {
 		t.Errorf("after the erasure the rider's address is %q", got)
 	}
+}
+
+// fresh returns a token of the operator who has just signed in.
+func (s *suite) fresh(t *testing.T) string {
+	t.Helper()
+	fresh := s.signIn(t, operator).AccessToken
+	if in := s.agentTokens[s.token(t, operator)]; in.token != "" {
+		s.agentTokens[fresh] = agentToken{in.resource, s.signIn(t, operator, func(o *flow.Options) {
+			o.Tenant, o.Resource = "", s.BaseURL+in.resource
+		}).AccessToken}
+	}
+	return fresh
 }
 
 // estimated checks that a ride with an estimate gets its fare.

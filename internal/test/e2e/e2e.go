@@ -82,6 +82,7 @@ func Run(t *testing.T, target Target) {
 		{"no-show", s.missed},
 		{"money", s.money},
 		{"webhooks", s.webhooks},
+		{"machines", s.machines},
 		{"sandbox", s.sandbox},
 		{"withdrawals", s.withdrawn},
 		{"ride", s.ride},

@@ -179,15 +179,15 @@ func TestPoliciesAreWhatIsUsed(t *testing.T) {
 
 // checkFamilies are the families of keys that the checks of a token read. A token
 // of any audience may come to any endpoint.
-var checkFamilies = []string{"T#*#TOKEN#*", "T#*#GRANT#*", "T#*#PERSON#*", "T#*#CUSTOMER#*", "T#*#DRIVER#*",
-	"T#*#FLAGS#*", "CLIENT#*", "KEYS#*"}
+var checkFamilies = []string{"T#*#TOKEN#*", "T#*#GRANT#*", "T#*#PERSON#*", "T#*#MACHINE#*", "T#*#CUSTOMER#*",
+	"T#*#DRIVER#*", "T#*#FLAGS#*", "CLIENT#*", "KEYS#*"}
 
 // TestChecksOfEveryAudience: a function can make each of its batches of checks for
 // a token of any audience. Otherwise a rider's token at an operators' endpoint
 // would get a 500.
 func TestChecksOfEveryAudience(t *testing.T) {
 	r, policies := recorded(t), policiesOf(t)
-	actors, seen := []string{"T#t#PERSON#", "T#t#CUSTOMER#", "T#t#DRIVER#"}, 0
+	actors, seen := []string{"T#t#PERSON#", "T#t#MACHINE#", "T#t#CUSTOMER#", "T#t#DRIVER#"}, 0
 	for function := range r.requests {
 		if function == app.Jobs { // only operators begin jobs
 			continue

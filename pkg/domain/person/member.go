@@ -27,7 +27,7 @@ var ErrMember = fault.InvalidState("The person is a member of this tenant alread
 func (s Store) Join(
 	ctx context.Context, t table.Tenant, by audit.By, id, role string, permissions []string,
 ) (Membership, error) {
-	permissions, err := parsePermissions(permissions)
+	permissions, err := authz.ParsePermissions("permission", permissions)
 	if err != nil {
 		return Membership{}, err
 	}
@@ -76,12 +76,12 @@ func (s Store) Leave(ctx context.Context, t table.Tenant, by audit.By, id string
 func (s Store) Grant(
 	ctx context.Context, t table.Tenant, by audit.By, id string, permissions ...string,
 ) (Membership, error) {
-	permissions, err := parsePermissions(permissions)
+	permissions, err := authz.ParsePermissions("permission", permissions)
 	if err != nil {
 		return Membership{}, err
 	}
 	return s.alter(ctx, t, by, "member.grant", id, func(m *Membership) error {
-		m.Permissions, _ = parsePermissions(append(m.Permissions, permissions...))
+		m.Permissions, _ = authz.ParsePermissions("permission", append(m.Permissions, permissions...))
 		return nil
 	})
 }
@@ -91,7 +91,7 @@ func (s Store) Grant(
 func (s Store) Revoke(
 	ctx context.Context, t table.Tenant, by audit.By, id string, permissions ...string,
 ) (Membership, error) {
-	permissions, err := parsePermissions(permissions)
+	permissions, err := authz.ParsePermissions("permission", permissions)
 	if err != nil {
 		return Membership{}, err
 	}

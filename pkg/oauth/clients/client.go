@@ -16,11 +16,13 @@ import (
 	"time"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/access/signing"
 	"svc/pkg/access/throttle"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/machine"
 	"svc/pkg/oauth/protocol"
 )
 
@@ -63,6 +65,12 @@ type Client struct {
 	version  int64
 	unknown  table.Unknown // of the stored item
 	proved   bool          // it authenticated by a key in this request
+
+	// Machine is the machine as which the client signs in, nil for any other client. It is
+	// not registered, so nothing here stores it.
+	Machine   *machine.SignIn   `json:"-"`
+	assertion signing.Assertion // by which the machine has authenticated
+	secretID  string            // of the machine's secret in this request; "" if none of them
 }
 
 // Public reports whether the client may make requests without credentials. A client

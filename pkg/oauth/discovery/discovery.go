@@ -70,7 +70,7 @@ func (d Documents) Metadata(w http.ResponseWriter, r *http.Request) error {
 		"scopes_supported":                              slices.Concat(openIDScopes, scopesOf(authz.Audiences...)),
 		"response_types_supported":                      []string{"code"},
 		"response_modes_supported":                      []string{"query", "form_post"},
-		"grant_types_supported":                         []string{"authorization_code", "refresh_token"},
+		"grant_types_supported":                         []string{"authorization_code", "refresh_token", "client_credentials"},
 		"subject_types_supported":                       []string{"public"},
 		"id_token_signing_alg_values_supported":         []string{signing.RS256, signing.ES256},
 		"token_endpoint_auth_methods_supported":         clients,

@@ -185,6 +185,19 @@ func endTokens(tx *table.Tx, t table.Tenant, jtis ...string) {
 	}
 }
 
+// endToken revokes an access token that has no family, in one transaction with the writes
+// that more adds (nil for none).
+func (s *Issuer) endToken(ctx context.Context, t table.Tenant, jti string, more func(*table.Tx)) error {
+	return table.Retry(ctx, func(ctx context.Context) error {
+		tx := t.Write()
+		endTokens(tx, t, jti)
+		if more != nil {
+			more(tx)
+		}
+		return tx.Commit(ctx)
+	})
+}
+
 // endFamily revokes a family: its refresh token and all of its access tokens.
 // It uses one transaction, which also contains the writes that more adds (nil
 // for none). After a conflict, it first marks the family as revoked (see seize)

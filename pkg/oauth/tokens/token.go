@@ -43,7 +43,7 @@ type tokens struct {
 	Access    string `json:"access_token"`
 	Type      string `json:"token_type"`
 	ExpiresIn int64  `json:"expires_in"` // seconds
-	Refresh   string `json:"refresh_token"`
+	Refresh   string `json:"refresh_token,omitempty"`
 	Scope     string `json:"scope"`
 	ID        string `json:"id_token,omitempty"`
 }
@@ -64,10 +64,13 @@ func (s *Issuer) Token(w http.ResponseWriter, r *http.Request) error {
 		g = &codeGrant{form: form}
 	case "refresh_token":
 		g = newRefreshGrant(form)
+	case "client_credentials":
+		g = &machineGrant{form: form}
 	case "":
 		return protocol.Refuse("invalid_request", "grant_type is missing.")
 	default:
-		return protocol.Refuse("unsupported_grant_type", "grant_type must be authorization_code or refresh_token.")
+		return protocol.Refuse("unsupported_grant_type", "grant_type must be authorization_code, "+
+			"refresh_token or client_credentials.")
 	}
 	var out tokens
 	err = s.authenticated(r.Context(), by, g, func(ctx context.Context, c clients.Client) error {
@@ -94,11 +97,11 @@ func (s *Issuer) Token(w http.ResponseWriter, r *http.Request) error {
 // the server fetches no keys of a client that has never got a token.
 func (s *Issuer) authenticated(ctx context.Context, by protocol.Credentials, request reader,
 	run func(context.Context, clients.Client) error) error {
-	var client, failed table.Item
+	var failed table.Item
 	var b table.BatchGet
-	if clients.ValidID(by.ClientID) {
+	client := clientItem{by: by}
+	if client.addGet(s, &b) {
 		request.addGets(s, &b, by.ClientID)
-		b.Add(s.Clients.Handle(), s.Clients.Key(by.ClientID), &client)
 	}
 	failures := throttle.Counter{Kind: "token", Key: s.Throttle.Address(ctx), Limit: s.TokenFailures, Window: time.Minute}
 	window, end := s.Throttle.Window(failures)
@@ -109,7 +112,7 @@ func (s *Issuer) authenticated(ctx context.Context, by protocol.Credentials, req
 		return fmt.Errorf("reading a token request: %w", err)
 	}
 	over := failed.Live(s.now()) && failed.Int("n") >= int64(failures.Limit)
-	c, err := clients.FromItem(client, s.now())
+	c, err := client.decode(s.now())
 	switch {
 	case err == nil && over && !c.Expires.IsZero() && !s.Clients.Recognizes(c, by):
 		return s.Throttle.Refusal(end)
@@ -240,21 +243,25 @@ type issue struct {
 	resource string        // of the record
 	id       string        // jti
 	at       time.Time     // iat
+	life     time.Duration // of the token; 0 for AccessLife
+	secret   string        // id of the secret that got it, "" for none
 	age      time.Duration // age of the token when the response is repeated; 0 for a new token
 	nonce    string
 	shards   int
 }
+
+func (i issue) lifetime() time.Duration { return cmp.Or(i.life, AccessLife) }
 
 func (s *Issuer) sign(ctx context.Context, i issue, refresh string) (tokens, error) {
 	at := i.at.Truncate(time.Second)
 	access, err := s.Keys.MintAccess(ctx, signing.Access{Issuer: s.BaseURL, Subject: i.family.Actor,
 		Audience: string(i.family.Audience),
 		ClientID: i.client.ID, TenantID: i.tenant.ID(), Scopes: i.scopes, ID: i.id, IssuedAt: at,
-		Expires: at.Add(AccessLife)})
+		Expires: at.Add(i.lifetime())})
 	if err != nil {
 		return tokens{}, err
 	}
-	out := tokens{Access: access, Type: "Bearer", ExpiresIn: int64((AccessLife - i.age + time.Second - 1) / time.Second),
+	out := tokens{Access: access, Type: "Bearer", ExpiresIn: int64((i.lifetime() - i.age + time.Second - 1) / time.Second),
 		Refresh: refresh, Scope: strings.Join(i.scopes, " ")}
 	if !slices.Contains(i.scopes, "openid") {
 		return out, nil
@@ -277,9 +284,13 @@ var _ = table.Kind[any]{Type: "token", Personal: "nothing", Once: "only its revo
 // request with the token read the record.
 func (i issue) record() table.Item {
 	at := i.at.Truncate(time.Second)
-	attrs := map[string]any{"revoked": false, "epoch": i.family.Epoch, "client": i.client.ID, "actor": i.family.Actor,
-		"family": i.family.ID}
-	attrs[authz.SignedIn] = i.family.AuthTime.Unix()
+	attrs := map[string]any{"revoked": false, "epoch": i.family.Epoch, "client": i.client.ID, "actor": i.family.Actor}
+	if i.family.ID != "" { // a machine has neither a family nor a sign-in
+		attrs["family"], attrs[authz.SignedIn] = i.family.ID, i.family.AuthTime.Unix()
+	}
+	if i.secret != "" {
+		attrs["credential"] = i.secret
+	}
 	if i.family.Since != "" {
 		attrs["since"] = i.family.Since
 	}
@@ -289,10 +300,10 @@ func (i issue) record() table.Item {
 	if authz.NamesAgents(i.family.Resource) { // even if the client narrowed this token to the API
 		attrs[authz.AgentActions] = cmp.Or(i.family.Agents, authz.AgentsConfirm)
 	}
-	return table.Item{Key: authz.TokenKey(i.tenant, i.id), Type: "token", Expires: at.Add(AccessLife + retention),
+	return table.Item{Key: authz.TokenKey(i.tenant, i.id), Type: "token", Expires: at.Add(i.lifetime() + retention),
 		G: [4]string{authz.TokensOf(i.tenant, ids.Pick(i.id, i.shards))}, R: timestamp.Format(at) + "#" + i.id,
 		Attrs: attrs, Doc: tokenDoc{Audience: string(i.family.Audience), Scopes: i.scopes, IssuedAt: at,
-			Expires: at.Add(AccessLife)}}
+			Expires: at.Add(i.lifetime())}}
 }
 
 // tokenDoc is the document of an audit record.
