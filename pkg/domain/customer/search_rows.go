@@ -46,7 +46,8 @@ func digitsOf(s string) string {
 // Words returns the folded texts that find a customer, sorted. It omits empty
 // texts and texts that are contained in another text.
 func (r Record) Words() []string {
-	words := []string{r.Name, strings.TrimSpace(r.FirstName + " " + r.LastName), r.FirstName, r.LastName, r.Email}
+	words := []string{r.Name, strings.TrimSpace(r.FirstName + " " + r.LastName), r.FirstName, r.LastName, r.Email,
+		r.ExternalID}
 	if r.Phone != nil {
 		words = append(words, *r.Phone, digitsOf(plaintext.Fold(*r.Phone)))
 	}

@@ -9,6 +9,7 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
+	"svc/pkg/domain/external"
 	"svc/pkg/domain/person"
 )
 
@@ -84,5 +85,6 @@ func riderProfile(c customer.Customer) RiderProfile {
 }
 
 func ofDriver(d driver.Driver) Profile {
+	d.Members = external.Members{}
 	return Profile{DriverProfile{Actor: string(authz.Driver), Driver: d}}
 }

@@ -12,6 +12,7 @@ import (
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/external"
 	"svc/pkg/domain/fare"
 )
 
@@ -27,6 +28,9 @@ const (
 
 // Key returns the key of a trip's item.
 func Key(t table.Tenant, id string) table.Key { return t.Key("TRIP", id, "TRIP") }
+
+// IDs are the identifiers of trips in other systems.
+var IDs = external.Kind{Name: "trip", Key: Key}
 
 // LogKey returns the key of the stored log entry for a version of the trip.
 // Entries are ordered by version, not by clock.
@@ -104,6 +108,7 @@ type document struct { //nolint:dupl // Item and FromItem convert it from and to
 	NoShowFee       *json.Number     `json:"nf,omitempty"`
 	ScheduledFor    *string          `json:"sf,omitempty"`
 	UpdatedAt       string           `json:"tu,omitempty"`
+	external.Members
 	CommissionRate  *json.Number     `json:"cr,omitempty"`
 	Prices          fare.Snapshot    `json:"pr,omitempty"`
 	History         []Past           `json:"h,omitempty"`
