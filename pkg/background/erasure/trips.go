@@ -11,7 +11,6 @@ import (
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/delivery"
-	"svc/pkg/domain/external"
 	"svc/pkg/domain/trip"
 )
 
@@ -46,7 +45,7 @@ func eraseTrip(ctx context.Context, p person, tx *table.Tx, it table.Item) error
 		switch row.Type {
 		case "trip":
 			if p.rider() {
-				err = p.unclaim(ctx, tx, trip.IDs, id, row)
+				err = trip.IDs.Release(tx, p.t, id, row)
 			}
 			if err == nil {
 				changed, err = p.eraseRide(doc)
@@ -70,19 +69,10 @@ func eraseTrip(ctx context.Context, p person, tx *table.Tx, it table.Item) error
 
 // eraseOrder removes from an order what tells of the rider.
 func eraseOrder(ctx context.Context, p person, tx *table.Tx, it table.Item) error {
-	if err := p.unclaim(ctx, tx, delivery.OrderIDs, it.R[strings.LastIndexByte(it.R, '#')+1:], it); err != nil {
+	if err := delivery.OrderIDs.Release(tx, p.t, it.R[strings.LastIndexByte(it.R, '#')+1:], it); err != nil {
 		return err
 	}
 	return without(append(orderWords, "externalId", "metadata")...)(ctx, p, tx, it)
-}
-
-// unclaim frees the identifier that a record has in another system.
-func (p person) unclaim(ctx context.Context, tx *table.Tx, k external.Kind, id string, it table.Item) error {
-	var m external.Members
-	if err := it.Decode(&m); err != nil {
-		return err
-	}
-	return k.Move(ctx, tx, p.t, id, m.ExternalID, "")
 }
 
 // furthest is how long before an account was created a trip of the account may have been

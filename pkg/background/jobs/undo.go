@@ -9,7 +9,6 @@ import (
 	"svc/pkg/data/audit"
 	"svc/pkg/data/due"
 	"svc/pkg/data/table"
-	"svc/pkg/domain/external"
 	"svc/pkg/domain/imports"
 	"svc/pkg/domain/trip"
 )
@@ -72,10 +71,6 @@ func (r Runner) undoPart(ctx context.Context, t table.Tenant, tx *table.Tx, rec 
 	if err != nil {
 		return err
 	}
-	claims, err := claimsOf(ctx, t, items)
-	if err != nil {
-		return err
-	}
 	for i, it := range items {
 		same, err := unchanged(it, made[i])
 		if err != nil {
@@ -89,7 +84,9 @@ func (r Runner) undoPart(ctx context.Context, t table.Tenant, tx *table.Tx, rec 
 			rec.Undo.Kept++
 		case rec.Undoing.Checked:
 			tx.Delete(keys[i]).If("'version' = ? AND 'doc' = ?", 1, it.Raw()).Else(table.ErrConflict)
-			external.Free(tx, claims[i], made[i].ID)
+			if err := trip.IDs.Release(tx, t, made[i].ID, it); err != nil {
+				return err
+			}
 			rec.Undo.Removed++
 		}
 	}
@@ -97,21 +94,6 @@ func (r Runner) undoPart(ctx context.Context, t table.Tenant, tx *table.Tx, rec 
 		return nil // the end of the slice saves how far the check is
 	}
 	return r.keep(ctx, t, rec, tx)
-}
-
-// claimsOf reads the rows that lead to trips by their identifiers in another system.
-func claimsOf(ctx context.Context, t table.Tenant, trips []table.Item) ([]table.Item, error) {
-	keys := make([]table.Key, len(trips))
-	for i, it := range trips {
-		var m external.Members
-		if it.Found() {
-			if err := it.Decode(&m); err != nil {
-				return nil, err
-			}
-		}
-		keys[i] = trip.IDs.Claim(t, m.ExternalID)
-	}
-	return t.Batch(ctx, keys...)
 }
 
 // unchanged reports whether the item is the ride as the import made it, and not one that

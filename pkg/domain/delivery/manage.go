@@ -24,7 +24,8 @@ func manageRows() []api.Row {
 		api.Get("/api/v1/businesses/{id}", "svc_get_business", read, getBusiness, business, tag, extension, versioned,
 			api.Summary("Read a business"), api.Text("Also one that is not active.")),
 		api.Get("/api/v1/businesses/external/{externalId}", "svc_get_business_by_external_id", read,
-			external.By(BusinessIDs, businessByID), tag, extension, versioned,
+			external.By(BusinessIDs, getBusiness, func(id string) *oneBusiness { return &oneBusiness{id} }), tag, extension,
+			versioned,
 			api.Summary("Read a business by an identifier of another system"), external.Text()),
 		api.Post("/api/v1/businesses", "svc_create_business", change, createBusiness, api.Created(), tag, extension,
 			versioned, riders, api.Summary("Add a business"), api.Text("Riders may order once it has a menu.")),
@@ -77,11 +78,7 @@ func (e BusinessEdit) set(b *Business) error {
 }
 
 func getBusiness(ctx context.Context, c *api.Caller, in *oneBusiness) (*ManagedBusiness, error) {
-	return businessByID(ctx, c, in.ID)
-}
-
-func businessByID(ctx context.Context, c *api.Caller, id string) (*ManagedBusiness, error) {
-	b, err := api.Stored(ctx, c, &BusinessKind, BusinessKey(c.Tenant, id))
+	b, err := api.Stored(ctx, c, &BusinessKind, BusinessKey(c.Tenant, in.ID))
 	out := b.Managed()
 	return &out, err
 }

@@ -28,7 +28,7 @@ func placeRows() []api.Row {
 			api.Versioned(), api.Tag("Delivery"), api.Summary("Read an order"), api.Text("As the lists show it.")),
 		api.Get("/api/v1/orders/external/{externalId}", "svc_get_order_by_external_id",
 			authz.Operators("tenant.delivery:read", "VIEW_FOOD_ORDERS").Needing(authz.Delivery),
-			external.By(OrderIDs, orderByID), extension, api.Versioned(), api.Tag("Delivery"),
+			external.By(OrderIDs, getOrder, func(id string) *oneOrder { return &oneOrder{id} }), extension, api.Versioned(), api.Tag("Delivery"),
 			api.Summary("Read an order by an identifier of another system"), external.Text()),
 		api.Patch("/api/v1/orders/{id}", "svc_update_order",
 			authz.Operators("tenant.delivery:write", "MANAGE_FOOD_ORDERS").Needing(authz.Delivery), patchOrder, one,
@@ -58,10 +58,8 @@ type oneOrder struct {
 	ID string `path:"id" doc:"Identifier of the order." example:"ord_01JT7M4C6Q8V2N5X9B3D1F7H0K"`
 }
 
-func getOrder(ctx context.Context, c *api.Caller, in *oneOrder) (*Order, error) { return orderByID(ctx, c, in.ID) }
-
-func orderByID(ctx context.Context, c *api.Caller, id string) (*Order, error) {
-	o, err := api.Stored(ctx, c, &OrderKind, OrderKey(c.Tenant, id))
+func getOrder(ctx context.Context, c *api.Caller, in *oneOrder) (*Order, error) {
+	o, err := api.Stored(ctx, c, &OrderKind, OrderKey(c.Tenant, in.ID))
 	return &o, err
 }
 

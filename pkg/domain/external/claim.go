@@ -29,7 +29,9 @@ func Row(key table.Key, record string) table.Item {
 }
 
 // Claim returns the key of the row that claims an identifier for a record.
-func (k Kind) Claim(t table.Tenant, external string) table.Key { return RowKey(t, k.Name, "externalId", external) }
+func (k Kind) Claim(t table.Tenant, external string) table.Key {
+	return RowKey(t, k.Name, "externalId", external)
+}
 
 // Move adds to the transaction what frees the identifier that a record had and claims the
 // one that it gets. Either may be "". The transaction must also write the record, on the
@@ -72,6 +74,22 @@ func Free(tx *table.Tx, row table.Item, record string) {
 	if row.Found() && row.Text("actor") == record {
 		tx.Delete(row.Key).If("'actor' = ?", record).Else(table.ErrConflict)
 	}
+}
+
+// Release frees the identifier of a record that is in no import of an older build: a trip
+// or an order.
+func (k Kind) Release(tx *table.Tx, t table.Tenant, record string, it table.Item) error {
+	id, err := idOf(it)
+	if id != "" {
+		tx.Delete(k.Claim(t, id)).If("attribute_not_exists(pk) OR 'actor' = ?", record).Else(table.ErrConflict)
+	}
+	return err
+}
+
+// idOf returns the identifier that the item of a record has in another system, "" for none.
+func idOf(it table.Item) (string, error) {
+	m, err := table.DecodeOr(it, Members{})
+	return m.ExternalID, err
 }
 
 func taken(holder string) error {

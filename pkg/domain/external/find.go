@@ -20,10 +20,10 @@ func Text() api.Option {
 }
 
 // By returns the handler that reads a record by its identifier in another system. get reads
-// it by its own. A row of an older build may lead to a record that has another identifier
-// by now.
-func By[Out interface{ external() string }](
-	k Kind, get func(ctx context.Context, c *api.Caller, id string) (*Out, error),
+// it by its own, of which named makes the input. A row of an older build may lead to a
+// record that has another identifier by now.
+func By[In any, Out interface{ external() string }](
+	k Kind, get api.Handler[In, Out], named func(id string) *In,
 ) api.Handler[Input, Out] {
 	return func(ctx context.Context, c *api.Caller, in *Input) (*Out, error) {
 		row, err := c.Tenant.Get(ctx, k.Claim(c.Tenant, in.ExternalID))
@@ -33,7 +33,7 @@ func By[Out interface{ external() string }](
 		if !row.Found() {
 			return nil, fault.NotFound()
 		}
-		out, err := get(ctx, c, row.Text("actor"))
+		out, err := get(ctx, c, named(row.Text("actor")))
 		if err == nil && (*out).external() != in.ExternalID {
 			err = fault.NotFound()
 		}
@@ -52,20 +52,17 @@ func Page[T any](
 	if _, err := api.Position(p.Cursor, l.Name, append(l.Filters, external)...); err != nil {
 		return nil, err
 	}
+	none := &api.Page[T]{Items: []T{}}
 	row, err := c.Tenant.Get(ctx, k.Claim(c.Tenant, external))
 	if err != nil || !row.Found() {
-		return &api.Page[T]{Items: []T{}}, err
+		return none, err
 	}
 	it, err := c.Tenant.Get(ctx, k.Key(c.Tenant, row.Text("actor")))
 	if err != nil {
 		return nil, err
 	}
-	var m Members
-	if it.Found() {
-		err = it.Decode(&m)
-	}
-	if err != nil || m.ExternalID != external {
-		return &api.Page[T]{Items: []T{}}, err
+	if id, err := idOf(it); err != nil || id != external {
+		return none, err
 	}
 	return l.One(it)
 }

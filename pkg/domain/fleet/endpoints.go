@@ -48,7 +48,8 @@ func Rows(db *table.DB) []api.Row {
 		api.Get("/api/v1/drivers/{id}", "svc_get_driver", readDrivers, getDriver, aDriver, located, extension, versioned,
 			api.Tag("Drivers"), api.Summary("Read a driver"), api.Text("Also one who is disabled.")),
 		api.Get("/api/v1/drivers/external/{externalId}", "svc_get_driver_by_external_id", readDrivers,
-			external.By(driver.Store.External(), driverByID), extension, versioned, api.Tag("Drivers"),
+			external.By(driver.Store.External(), getDriver, func(id string) *driverInput { return &driverInput{id} }),
+			extension, versioned, api.Tag("Drivers"),
 			api.Summary("Read a driver by an identifier of another system"), external.Text()),
 		api.Post("/api/v1/drivers", "svc_invite_driver", drivers, h.inviteDriver, api.Created(), company, extension,
 			versioned, invites, api.Tag("Drivers"), api.Summary("Invite a driver"), api.Text(invited)),
@@ -57,7 +58,8 @@ func Rows(db *table.DB) []api.Row {
 		api.Get("/api/v1/customers/{id}", "svc_get_customer", readCustomers, getCustomer, aCustomer, extension, versioned,
 			api.Tag("Customers"), api.Summary("Read a customer"), api.Text("Also one who is disabled.")),
 		api.Get("/api/v1/customers/external/{externalId}", "svc_get_customer_by_external_id", readCustomers,
-			external.By(customer.Store.External(), customerByID), extension, versioned, api.Tag("Customers"),
+			external.By(customer.Store.External(), getCustomer, func(id string) *customerInput { return &customerInput{id} }),
+			extension, versioned, api.Tag("Customers"),
 			api.Summary("Read a customer by an identifier of another system"), external.Text()),
 		api.Post("/api/v1/customers", "svc_invite_customer", customers, h.inviteCustomer, api.Created(), company, extension,
 			versioned, invites, api.Tag("Customers"), api.Summary("Invite a customer"), api.Text(invited)),
@@ -77,11 +79,7 @@ type customerInput struct {
 }
 
 func getDriver(ctx context.Context, c *api.Caller, in *driverInput) (*ManagedDriver, error) {
-	return driverByID(ctx, c, in.ID)
-}
-
-func driverByID(ctx context.Context, c *api.Caller, id string) (*ManagedDriver, error) {
-	it, err := c.Item(ctx, driver.Key(c.Tenant, id))
+	it, err := c.Item(ctx, driver.Key(c.Tenant, in.ID))
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +88,7 @@ func driverByID(ctx context.Context, c *api.Caller, id string) (*ManagedDriver, 
 		return nil, err
 	}
 	c.Tagged(driverEditOf(r))
-	at, err := c.Item(ctx, driver.LocationKey(c.Tenant, id))
+	at, err := c.Item(ctx, driver.LocationKey(c.Tenant, in.ID))
 	if err != nil {
 		return nil, err
 	}
@@ -138,11 +136,7 @@ func patchDriver(ctx context.Context, c *api.Caller, in *patchDriverInput) (*Man
 }
 
 func getCustomer(ctx context.Context, c *api.Caller, in *customerInput) (*ManagedCustomer, error) {
-	return customerByID(ctx, c, in.ID)
-}
-
-func customerByID(ctx context.Context, c *api.Caller, id string) (*ManagedCustomer, error) {
-	it, err := c.Item(ctx, customer.Key(c.Tenant, id))
+	it, err := c.Item(ctx, customer.Key(c.Tenant, in.ID))
 	if err != nil {
 		return nil, err
 	}

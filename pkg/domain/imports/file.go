@@ -263,6 +263,8 @@ func (m *members) read(line []byte, row *Row) {
 			if cell = string(value); m.Decimal == "comma" {
 				cell = strings.Replace(cell, ".", ",", 1)
 			}
+		case '{':
+			cell = string(value)
 		}
 		names, cells, kinds = append(names, name), append(cells, cell), append(kinds, value.Kind())
 	})
@@ -288,7 +290,8 @@ func (m *members) read(line []byte, row *Row) {
 	}
 	m.Options.named(Shape{Columns: m.header.columns, Reading: Reading{Joined: m.header.joined}}, cells, row)
 	for i, column := range m.header.columns {
-		if column != "" && (kinds[i] == '{' || kinds[i] == '[' || kinds[i] == 't' || kinds[i] == 'f') {
+		if column != "" && (kinds[i] == '{' && column != "metadata" || kinds[i] == '[' || kinds[i] == 't' ||
+			kinds[i] == 'f') {
 			row.Fault = &Fault{Code: "cells", Column: column, Message: "The value must be a text, a number or null."}
 		}
 	}

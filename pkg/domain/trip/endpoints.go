@@ -31,10 +31,8 @@ func OperatorRows() []api.Row {
 			api.Tag(tag), api.Summary("Read a trip"), api.Text("The trip with its driver, its rider and the last 100 entries "+
 				"of its log, oldest first.")),
 		api.Get("/api/v1/trips/external/{externalId}", "svc_get_trip_by_external_id", policy,
-			external.By(IDs, func(ctx context.Context, c *api.Caller, id string) (*TripDetail, error) {
-				return get(ctx, c, &GetInput{ID: id})
-			}), api.Extension(), api.Versioned(), api.Tag(tag),
-			api.Summary("Read a trip by an identifier of another system"), external.Text()),
+			external.By(IDs, get, func(id string) *GetInput { return &GetInput{ID: id} }), api.Extension(), api.Versioned(),
+			api.Tag(tag), api.Summary("Read a trip by an identifier of another system"), external.Text()),
 	}
 	return append(rows, operationRows()...)
 }

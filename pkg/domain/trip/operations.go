@@ -232,7 +232,7 @@ func (s Store) Delete(ctx context.Context, it table.Item, by audit.By) (*Erased,
 				tx.Delete(entry.Key)
 			}
 		}
-		if err := IDs.Move(ctx, tx, s.Tenant, t.ID, t.ExternalID, ""); err != nil {
+		if err := IDs.Release(tx, s.Tenant, t.ID, it); err != nil {
 			return err
 		}
 		audit.Append(tx, s.Tenant, by, "trip.delete", t.ID, t.audited(), nil)

@@ -108,7 +108,6 @@ type document struct { //nolint:dupl // Item and FromItem convert it from and to
 	NoShowFee       *json.Number     `json:"nf,omitempty"`
 	ScheduledFor    *string          `json:"sf,omitempty"`
 	UpdatedAt       string           `json:"tu,omitempty"`
-	external.Members
 	CommissionRate  *json.Number     `json:"cr,omitempty"`
 	Prices          fare.Snapshot    `json:"pr,omitempty"`
 	History         []Past           `json:"h,omitempty"`
@@ -121,6 +120,7 @@ type document struct { //nolint:dupl // Item and FromItem convert it from and to
 	RatedRider      int              `json:"rr,omitempty"`
 	Version         int64            `json:"-"`
 	Preserve        table.Unknown    `json:"-"`
+	external.Members
 }
 
 // last returns the latest of the times that a trip's transitions have set.

@@ -76,7 +76,6 @@ type Trip struct { //nolint:dupl // of document
 	NoShowFee       *json.Number `json:"noShowFee,omitempty" doc:"What the rider owes in place of the cancellationFee if the driver ends the ride as a no-show, currency units. Absent if it is the same, and once the trip has ended. An extension of the specification."`
 	ScheduledFor    *string      `json:"scheduledFor,omitempty" format:"date-time" doc:"When the rider wants to be picked up; absent for as soon as possible. An extension of the specification."`
 	UpdatedAt       string       `json:"updatedAt" format:"date-time" doc:"When the trip last changed."`
-	external.Members
 
 	// CommissionRate is the snapshot of the service type's rate, 0 to 1, taken
 	// on creation; nil without a service type or rate. It is never shown.
@@ -112,6 +111,7 @@ type Trip struct { //nolint:dupl // of document
 	Version int64 `json:"-"`
 
 	Preserve table.Unknown `json:"-"` // of the stored item
+	external.Members
 }
 
 // ahead is how long before the time of a booked trip its driver is taken.
