@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"svc/pkg/base/phone"
 	"svc/pkg/base/plaintext"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
@@ -48,6 +49,9 @@ func digitsOf(s string) string {
 func (r Record) Words() []string {
 	words := []string{r.Name, strings.TrimSpace(r.FirstName + " " + r.LastName), r.FirstName, r.LastName, r.Email,
 		r.ExternalID}
+	if digits, isNumber := phone.Digits(r.ExternalID); isNumber { // as lookedFor reads it
+		words = append(words, digits)
+	}
 	if r.Phone != nil {
 		words = append(words, *r.Phone, digitsOf(plaintext.Fold(*r.Phone)))
 	}

@@ -30,7 +30,7 @@ func (c company) claims(t *testing.T, outside, address string) {
 	testkit.Must(t, err)
 	want := ""
 	if address != "" {
-		r, err := customer.Store.Find(t.Context(), c.Tenant, address)
+		r, err := customer.Store.Find(t.Context(), c.Tenant, address) // or identifier
 		testkit.Must(t, err)
 		want = r.ID
 	}
@@ -86,7 +86,7 @@ func TestImportsClaimExternalIDs(t *testing.T) {
 		c.claims(t, "1", "")
 		c.claims(t, "3", "a@metro.example")
 		testkit.Must(t, c.invited(t, "d@metro.example", "1"))
-		run("externalId", "1/0/1/1", "externalId taken", `1,d@metro.example,,`, `4,f@metro.example,Fay,`,
+		run("externalId", "1/0/1/1", "externalId duplicate", `1,d@metro.example,,`, `4,f@metro.example,Fay,`,
 			`1,c@metro.example,Cem,`)
 		run("email", "0/0/0/1", "metadata invalid", `,a@metro.example,Ann,"{""k"":7}"`)
 	}
@@ -122,12 +122,12 @@ func TestOlderIdentifiersStay(t *testing.T) {
 			t.Errorf("a creation with %.9q: %v", outside, err)
 		}
 	}
-	file := "externalId,email,name\nold," + made[3].Email + ",\n"
+	file := "externalId,name\nold,Ann New\n"
 	if rec, faults := c.imports(t, imports.Options{Kind: "customers", Key: "externalId"}, []byte(file)); tally(rec) !=
 		"0/1/0/0" {
 		t.Errorf("%s %v", tally(rec), faults)
 	}
-	c.claims(t, "old", made[3].Email)
+	c.claims(t, "old", made[3].ID)
 	_, err := customer.Store.Change(t.Context(), c.Tenant, c.target.By, made[3].ID, func(r *customer.Record) error {
 		r.ExternalID = ""
 		return nil

@@ -192,11 +192,11 @@ func (o Options) named(s Shape, cells []string, row *Row) {
 	}
 }
 
-// put stores a cell. A formula is a fault of the row. The text of a JSON file stays as it
-// is, because no spreadsheet has written it.
+// put stores a cell. A formula is a fault of the row. The text of a JSON file, and a cell
+// with JSON, stay as they are, because no spreadsheet has written them.
 func (o Options) put(row *Row, column, cell string) {
 	text, ok := cell, true
-	if o.Format == "csv" {
+	if o.Format == "csv" && column != "metadata" {
 		text, ok = plain(column, cell)
 	}
 	if row.Cells[column] = text; !ok {
