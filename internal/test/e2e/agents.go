@@ -100,7 +100,9 @@ func (o operation) arguments(t *testing.T, c call) (map[string]any, bool) {
 	out := map[string]any{}
 	for i, want := range o.path {
 		if name, ok := strings.CutPrefix(want, "{"); ok {
-			out[strings.TrimSuffix(name, "}")] = segments[i]
+			value, err := url.PathUnescape(segments[i])
+			testkit.Must(t, err)
+			out[strings.TrimSuffix(name, "}")] = value
 		} else if want != segments[i] {
 			return nil, false
 		}

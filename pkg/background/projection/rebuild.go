@@ -8,6 +8,9 @@ import (
 	"strconv"
 
 	"svc/pkg/data/table"
+	"svc/pkg/domain/customer"
+	"svc/pkg/domain/driver"
+	"svc/pkg/domain/external"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/wallet"
 )
@@ -47,6 +50,9 @@ func (s Step) Rebuild(ctx context.Context, t table.Tenant, note func(kind string
 				if note != nil {
 					note(walk.kind, out.Examined[walk.kind])
 				}
+				if k, ok := claiming[walk.kind]; ok && err == nil {
+					err = claim(ctx, t, k, keys)
+				}
 				return err
 			})
 			if err != nil {
@@ -56,6 +62,42 @@ func (s Step) Rebuild(ctx context.Context, t table.Tenant, note func(kind string
 		return nil
 	})
 	return out, err
+}
+
+// claiming are the kinds of records to which imports up to 2026-11 gave identifiers of other
+// systems without claiming them.
+var claiming = map[string]external.Kind{"driver": driver.Store.External(), "customer": customer.Store.External()}
+
+// claim claims the identifiers of records for which nobody has. Of two records with the
+// same, the first one that is read has it.
+func claim(ctx context.Context, t table.Tenant, k external.Kind, keys []table.Key) error {
+	items, err := t.Batch(ctx, keys...)
+	if err != nil {
+		return err
+	}
+	members, err := table.DecodeAll(items, func(it table.Item) (external.Members, error) {
+		return table.DecodeOr(it, external.Members{})
+	})
+	if err != nil {
+		return err
+	}
+	claims := make([]table.Key, len(items))
+	for i, m := range members {
+		claims[i] = k.Claim(t, m.ExternalID)
+	}
+	rows, err := t.Batch(ctx, claims...)
+	for i, row := range rows {
+		if members[i].ExternalID == "" || row.Found() || err != nil {
+			continue
+		}
+		tx := t.Write()
+		tx.Create(external.Row(claims[i], idOf(items[i].Key)))
+		tx.Check(items[i].Key).If("'version' = ?", items[i].Version)
+		if failed := tx.Commit(ctx); !table.Overtaken(failed) {
+			err = failed
+		}
+	}
+	return err
 }
 
 // together runs the step over the items, and over each alone if others keep counting

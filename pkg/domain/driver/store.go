@@ -18,7 +18,7 @@ var Store = account.Kind[Record]{Kind: &kind, Audience: authz.Driver, IDs: ids.D
 	Check: (*Record).normalize,
 	Fields: func(r *Record) account.Fields {
 		return account.Fields{ID: &r.ID, Email: &r.Email, CreatedAt: &r.CreatedAt, TotalTrips: &r.TotalTrips,
-			Disabled: &r.Disabled, ErasedAt: &r.ErasedAt, Phone: &r.Phone, ExternalID: &r.ExternalID}
+			Disabled: &r.Disabled, ErasedAt: &r.ErasedAt, Phone: &r.Phone, Members: &r.Members}
 	}}
 
 // Key returns the key of a driver's record.

@@ -229,6 +229,9 @@ func (a *applying) rows(ctx context.Context, n int) (int, error) {
 	touched := map[table.Key]bool{}
 	for _, ref := range a.refs {
 		about := ref.keys
+		if ref.claim != (table.Key{}) {
+			about = append(about, ref.claim)
+		}
 		switch {
 		case a.Kind == "trips":
 			about = []table.Key{ref.stored}

@@ -11,6 +11,7 @@ import (
 	"svc/pkg/base/money"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
+	"svc/pkg/domain/external"
 	"svc/pkg/domain/machine"
 	"svc/pkg/domain/person"
 )
@@ -106,5 +107,6 @@ func riderProfile(c customer.Customer) RiderProfile {
 }
 
 func ofDriver(d driver.Driver) Profile {
+	d.Members = external.Members{}
 	return Profile{DriverProfile{Actor: string(authz.Driver), Driver: d}}
 }

@@ -74,6 +74,7 @@ func (f Former) New(t table.Tenant, terms Terms, now time.Time) (Trip, error) {
 		tr.FinalFare = &fare
 	}
 	tr.ID, tr.Imported, tr.Status, tr.DriverID, tr.Dispatched = FormerID(t, f.Reference), true, f.Status, f.Driver, false
+	tr.ExternalID = f.Reference
 	tr.Operators = map[Event]string{EventCompleted: f.By, EventCancelled: f.By}
 	tr.UpdatedAt = timestamp.Format(at)
 	if f.CompletedAt != nil {
