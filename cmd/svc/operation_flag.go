@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -219,6 +220,10 @@ func (f field) sample() string {
 		return "false"
 	case len(f.schema.Examples) > 0 && f.schema.Type != huma.TypeObject && f.schema.Type != huma.TypeArray:
 		return "'" + fmt.Sprint(f.schema.Examples[0]) + "'"
+	case f.schema.Type == huma.TypeArray && len(f.schema.Examples) > 0:
+		if list := reflect.ValueOf(f.schema.Examples[0]); list.Kind() == reflect.Slice && list.Len() > 0 {
+			return "'" + fmt.Sprint(list.Index(0)) + "'"
+		}
 	case f.schema.Type == huma.TypeNumber, f.schema.Type == huma.TypeInteger:
 		return "5"
 	case f.schema.Type == huma.TypeObject:
