@@ -220,6 +220,10 @@ func TestMachineAtMCP(t *testing.T) {
 	if a := s.Ask(t, m.ClientID, m.Secret, "resource", s.URL+"/mcp/rider/metro"); a.Code() != "invalid_target" {
 		t.Errorf("%d %s", a.Status, a.Body)
 	}
+	s.Change(t, "metro", func(n *tenant.Tenant) { n.AgentActions = authz.AgentsAll })
+	persons := s.SignInFor(t, s.actors[authz.Dashboard], "/mcp /api/v1").AccessToken // an agent, who sees no secret
+	s.expect(t, apptest.Request{Method: "POST", Path: "/api/v1/machines/" + m.ID + "/secrets", Token: persons, Body: "{}"},
+		403, "forbidden")
 	s.Change(t, "metro", func(n *tenant.Tenant) { n.AgentActions = authz.AgentsOff })
 	list(agent).Must(t, 403)
 	s.Patch(t, plain, "/api/v1/settings", `{"pricing":{"freeWaitingMinutes":7}}`).Must(t, 200)

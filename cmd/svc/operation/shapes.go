@@ -129,9 +129,10 @@ var shapes = map[string]shape{
 
 	"svc_list_machines": {Columns: "NAME=name ENABLED=enabled PERMISSIONS+=permissions ENDS+=endsAt CLIENT=clientId ID=id"},
 	"svc_create_machine": {extra: []string{"name"}, shown: "permissions", next: "It signs in by a secret: svc machine " +
-		"secrets create SLUG ID"},
+		"add-secret SLUG ID"},
 	"svc_update_machine":        {shown: "enabled"},
-	"svc_create_machine_secret": {next: "The secret is shown once."},
+	"svc_create_machine_secret": {Group: "machines", Name: "add-secret", next: "The secret is shown once."},
+	"svc_delete_machine_secret": {Group: "machines", Name: "remove-secret"},
 
 	"svc_list_postings": {Columns: "AT=createdAt TYPE=type AMOUNT=amount DESCRIPTION=description TRIP+=tripId " +
 		"BY+=by ID+=id"},

@@ -23,9 +23,9 @@ type MachineEdit struct {
 	Purpose     string         `json:"purpose,omitempty" maxLength:"300" example:"Copies the trips of the day into the books." doc:"What it is for."`
 	Permissions []string       `json:"permissions" minItems:"1" maxItems:"100" example:"[\"VIEW_EVENTS\"]" doc:"What it may do. Whoever makes or changes the machine must hold all of them."`
 	Enabled     *bool          `json:"enabled,omitempty" default:"true" doc:"false ends its tokens for good and refuses new ones."`
-	EndsAt      *string        `json:"endsAt,omitempty" nullable:"true" format:"date-time" example:"2031-01-31T00:00:00Z" doc:"When it ends; null for never."`
+	EndsAt      *string        `json:"endsAt,omitempty" nullable:"true" format:"date-time" example:"2031-01-31T00:00:00.000Z" doc:"When it ends; null for never."`
 	JWKS        map[string]any `json:"jwks,omitempty" nullable:"true" doc:"Public keys for private_key_jwt, as a JWK set of at most 3,000 bytes."`
-	JWKSURI     *string        `json:"jwksUri,omitempty" nullable:"true" maxLength:"500" doc:"The https address of that JWK set, in place of jwks."`
+	JWKSURI     *string        `json:"jwksUri,omitempty" nullable:"true" maxLength:"500" doc:"The https address of more public keys, as a JWK set."`
 }
 
 // Made is what the service adds to a machine at its creation.
@@ -183,7 +183,6 @@ func (e *MachineEdit) checkKeys(wrong *fault.Faults, local bool) {
 	if e.JWKSURI != nil {
 		message := webhook.CheckURL(*e.JWKSURI, local)
 		wrong.Unless(message == "", "jwksUri", "%s", message)
-		wrong.Unless(e.JWKS == nil, "jwksUri", "expected jwks or jwksUri, and not both")
 	}
 	if e.JWKS == nil {
 		return

@@ -81,9 +81,8 @@ func TestOverview(t *testing.T) {
 		t.Error(diff)
 	}
 	for name, change := range map[string]func(*settings.Document){
-		"tax":  func(d *settings.Document) { d.Pricing.TaxRate = "1.5" },
-		"fee":  func(d *settings.Document) { d.Pricing.CancellationFee = "-1" },
-		"text": func(d *settings.Document) { d.Dispatch.SearchRadiusKm = "far" },
+		"tax": func(d *settings.Document) { d.Pricing.TaxRate = "1.5" },
+		"fee": func(d *settings.Document) { d.Pricing.CancellationFee = "-1" },
 	} {
 		if _, err := settings.Set(t.Context(), tn, by,
 			func(d *settings.Document) error { change(d); return nil }); err == nil {
