@@ -86,7 +86,8 @@ func OrdersOf(t table.Tenant, customer string) (partition string, index int) {
 }
 
 // OrderKind stores orders.
-var OrderKind = table.Kind[Order]{Type: "order", Personal: "address of the delivery", Erasure: "removes",
+var OrderKind = table.Kind[Order]{Type: "order", Personal: "address of the delivery, metadata",
+	Erasure: "removes, and `externalId`",
 	Row: func(t table.Tenant, shard string, o Order) table.Item {
 		return table.Item{Key: OrderKey(t, o.ID), Version: 1, R: o.CreatedAt + "#" + o.ID,
 			G: [4]string{t.Partition("ORDERS", shard), t.Partition("ORDERS", o.Status, shard),

@@ -134,8 +134,8 @@ func (d document) last() string {
 	return d.RequestedAt
 }
 
-var _ = table.Kind[any]{Type: "trip", Personal: "addresses, coordinates, notes, reasons",
-	Erasure: "removes the words; coordinates keep two decimals"}
+var _ = table.Kind[any]{Type: "trip", Personal: "addresses, coordinates, notes, reasons, metadata",
+	Erasure: "removes the words and `externalId`; coordinates keep two decimals"}
 
 // Item returns the stored form of the trip. writeShards is the tenant's number
 // of write shards.
