@@ -30,11 +30,18 @@ func (w *world) machineToken(client, secret string) (string, int) {
 func TestMachineCommands(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
-	w := start(t)
+	c := newCheckout(t)
+	w := c.world
 	m := read[machine.Machine](w, "machine", "create", "metro", "Nightly export", "--permissions", "VIEW_TRIPS",
 		"--permissions", "EDIT_BRANDING")
 	secret := read[machine.NewMachineSecret](w, "machine", "add-secret", "metro", m.ID).Secret
-	token, _ := w.machineToken(m.ClientID, secret)
+	blocks := printed(t, "docs/oauth.md", "## A program without a person")
+	out := c.bash("CLIENT_ID=" + m.ClientID + " CLIENT_SECRET=" + secret + " BASE_URL=" + w.base + "\n" + blocks[0])
+	_, out, _ = strings.Cut(out, `"access_token":"`) // after curl's progress
+	token, _, ok := strings.Cut(out, `"`)
+	if !ok || len(blocks) != 1 {
+		t.Fatalf("docs/oauth.md prints %q, which print %s", blocks, out)
+	}
 	w.expect("/api/v1/trips", token, 200, "")
 	q, err := http.NewRequest(http.MethodPatch, w.base+"/api/v1/branding", strings.NewReader(`{"appName":"Nightly"}`))
 	testkit.Must(t, err)

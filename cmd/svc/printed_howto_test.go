@@ -157,6 +157,7 @@ var run = map[string]string{
 	"CONTRIBUTING.md": "make bare-root", "docs/endpoint.md": "make targets and go test, which are CI's own steps",
 	"docs/languages.md": "the same", "docs/agents.md": "agents.TestPrintedAgentsPage",
 	"docs/clients.md": "the tests of pkg/app/generated", "docs/how-to.md": "TestPrintedHowTo",
+	"docs/oauth.md":    "TestMachineCommands",
 	"docs/imports.md":  "imports.TestFilesOfOtherSystems",
 	"docs/tutorial.md": "TestPrintedTutorial", "docs/operations/first-deployment.md": "localstack/walk.sh",
 	"docs/operations/backup.md":   "AWS only; docs/operations/walked.md says what was tried",

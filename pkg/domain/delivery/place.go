@@ -32,7 +32,7 @@ func placeRows() []api.Row {
 		api.Patch("/api/v1/orders/{id}", "svc_update_order",
 			authz.Operators("tenant.delivery:write", "MANAGE_FOOD_ORDERS").Needing(authz.Delivery), patchOrder, one,
 			extension, api.Versioned(), api.Confirm("The rider, the business and the driver act on it."), api.Tag("Delivery"),
-			api.Summary("Change an order: its status, its driver, what your programs store with it"),
+			api.Summary("Change an order: its status, driver, your programs' data"),
 			api.Text("The status goes forward: `PENDING`, `ACCEPTED`, `PREPARING`, `READY`, `PICKED_UP`, `DELIVERED`; steps may "+
 				"be left out. Until it is picked up, an order can become `CANCELLED`. Any other change is a 409. `driverId: "+
 				"null` takes the driver away.")),
