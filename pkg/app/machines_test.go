@@ -8,11 +8,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"svc/internal/test/apptest"
 	"svc/internal/test/testkit"
 	"svc/pkg/access/authz"
 	"svc/pkg/app"
+	"svc/pkg/data/table"
 	"svc/pkg/domain/machine"
 	"svc/pkg/domain/person"
 	"svc/pkg/domain/tenant"
@@ -255,5 +257,40 @@ func TestEndedWhileRequestsRun(t *testing.T) {
 				t.Errorf("the item is there: %t, %v", it.Found(), err)
 			}
 		})
+	}
+}
+
+// TestSubscriptionsOfMachines: what a machine began at the MCP server lasts longer than its
+// token, and ends with the machine.
+func TestSubscriptionsOfMachines(t *testing.T) {
+	s := newSuite(t)
+	ctx, metro, clients := t.Context(), s.Tenant("metro"), s.DB.Platform("CLIENT")
+	boss := s.Token(t, s.actors[authz.Dashboard])
+	needs := []authz.Policy{authz.Operators("tenant.events:read", "VIEW_EVENTS")}
+	for name, body := range map[string]string{"disabled": `{"enabled":false}`, "ended": `{"endsAt":"2031-01-01T00:00:00Z"}`,
+		"permission taken": permissionsBody([]string{"VIEW_TRIPS"}), "deleted": ""} {
+		m := s.Machine(t, boss, "VIEW_EVENTS", "VIEW_TRIPS")
+		c, err := s.Runtime.Keys().Verify(ctx, s.Works(t, m))
+		testkit.Must(t, err)
+		read := func(keys []table.Key) []table.Item {
+			items, err := table.Join(metro.Handle, clients.Handle).Batch(ctx, keys...)
+			testkit.Must(t, err)
+			return items
+		}
+		began := authz.LiveFrom(read(authz.LiveKeys(metro, clients, c))).Standing(c)
+		stands := func() error {
+			return began.Outlasts(needs, read(began.Keys(metro, clients)), time.Date(2031, 1, 2, 0, 0, 0, 0, time.UTC))
+		}
+		if err := stands(); err != nil {
+			t.Errorf("before it is %s: %v", name, err)
+		}
+		if q := (apptest.Request{Method: "DELETE", Path: "/api/v1/machines/" + m.ID, Token: boss}); body == "" {
+			s.Do(t, q).Must(t, 200)
+		} else {
+			s.patchMachine(t, m, body)
+		}
+		if stands() == nil {
+			t.Errorf("it is %s, and what it began goes on", name)
+		}
 	}
 }
