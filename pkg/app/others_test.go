@@ -206,6 +206,9 @@ func (s *suite) everyPlace(t *testing.T, own, others estate, f func(r api.Row, t
 	t.Helper()
 	for _, r := range app.Rows(s.DB) {
 		parameters := strings.Count(r.Path, "{") - strings.Count(r.Path, "{month}")
+		if strings.Contains(r.Path, "{externalId}") { // TestExternalIDs
+			continue
+		}
 		if parameters == 0 || strings.HasPrefix(r.Path, "/api/v1/feedback/") {
 			continue // all tenants share the roadmap
 		}
