@@ -35,7 +35,8 @@ func TestFreshSignIn(t *testing.T) {
 		a := s.Do(t, q)
 		challenge := a.Header.Get("WWW-Authenticate")
 		if a.Status != 401 || a.Code() != "insufficient_user_authentication" ||
-			!strings.Contains(challenge, `max_age="300"`) || !strings.HasPrefix(challenge, `Bearer error="insufficient_user_authentication"`) {
+			!strings.Contains(challenge, `max_age="300"`) ||
+			!strings.HasPrefix(challenge, `Bearer error="insufficient_user_authentication"`) {
 			t.Errorf("%s %s: %d %s, %s", q.Method, q.Path, a.Status, a.Body, challenge)
 		}
 	}

@@ -170,7 +170,8 @@ func TestNobodyGivesWhatHeLacks(t *testing.T) {
 		Body: `{"name":"Mine","permissions":["VIEW_EVENTS","VIEW_TRIPS"]}`})
 	refused(apptest.Request{Method: "POST", Path: path + "/secrets", Token: less, Body: "{}"})
 	fewer := permissionsBody([]string{"VIEW_EVENTS"})
-	for _, body := range []string{`{"name":"Mine"}`, fewer, `{"endsAt":"2040-01-01T00:00:00Z"}`, `{"jwksUri":"https://keys.ed.example/jwks.json"}`, `{"enabled":false,"name":"Mine"}`} {
+	for _, body := range []string{`{"name":"Mine"}`, fewer, `{"endsAt":"2040-01-01T00:00:00Z"}`,
+		`{"jwksUri":"https://keys.ed.example/jwks.json"}`, `{"enabled":false,"name":"Mine"}`} {
 		refused(apptest.Request{Method: "PATCH", Path: path, Token: less, Body: body})
 	}
 	own := s.Machine(t, less, "VIEW_EVENTS")
