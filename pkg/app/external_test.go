@@ -8,12 +8,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"svc/internal/test/apptest"
+	"svc/internal/test/testkit"
 	"svc/pkg/app"
 	"svc/pkg/base/ids"
+	"svc/pkg/domain/export"
 )
 
 // outside is a company whose records have identifiers in other systems.
@@ -165,7 +168,7 @@ func TestExternalIDs(t *testing.T) {
 // given up is free again.
 func (o outside) changes(t *testing.T, kind string) {
 	t.Helper()
-	made := o.make(t, kind, `,"externalId":"first","metadata":{"a":"1","b":"2"}`, nil).Must(t, 201)
+	made := o.make(t, kind, `,"externalId":"first","metadata":{"a":"1","b":"2","none":null}`, nil).Must(t, 201)
 	path := "/api/v1/" + kind + "/" + idOf(t, made)
 	patch := func(body string, want outsideMembers) {
 		t.Helper()
@@ -269,6 +272,26 @@ func (o outside) races(t *testing.T, kind string) {
 	}
 }
 
+// exports fails the test unless each kind of file has the members of its records.
+func (o outside) exports(t *testing.T) {
+	t.Helper()
+	now := time.Now().Add(time.Hour)
+	for _, kind := range []string{"trips", "orders", "customers", "drivers", "receipts"} {
+		job, err := export.New(kind, "csv", []string{"externalId", "metadata"}, "", "", time.UTC, now)
+		testkit.Must(t, err)
+		scope := export.Scope{Tenant: o.Tenant(o.slug), To: now, Shards: 1, Zone: time.UTC, Currency: "USD"}
+		slice, err := job.Next(t.Context(), scope, "", true, func(int) bool { return false })
+		testkit.Must(t, err)
+		of := strings.Replace(strings.TrimSuffix(kind, "s"), "receipt", "trip", 1)
+		if kind == "customers" || kind == "drivers" {
+			of = kind
+		}
+		if want := "zq-" + of + `,"{""zq-key"":""zq-value""}"`; !strings.Contains(string(slice.Content), want) {
+			t.Errorf("the export of %s is without %s: %s", kind, want, slice.Content)
+		}
+	}
+}
+
 // TestExternalIDsAreOperators: no rider and no driver reads a member of other systems of
 // anything, or sets one.
 func TestExternalIDsAreOperators(t *testing.T) {
@@ -286,9 +309,11 @@ func TestExternalIDsAreOperators(t *testing.T) {
 		s.Post(t, drives, "/api/v1/me/trips/"+trip+"/"+step, "{}").Must(t, 200)
 	}
 	s.Drain(t)
-	if a := o.send(t, "GET", "/api/v1/trips/"+trip+"/receipt", "").Must(t, 200); !strings.Contains(string(a.Body), "zq-trip") {
-		t.Errorf("the receipt of an operator is without the externalId: %s", a.Body)
+	receipt := o.send(t, "GET", "/api/v1/trips/"+trip+"/receipt", "").Must(t, 200)
+	if !strings.Contains(string(receipt.Body), "zq-trip") {
+		t.Errorf("the receipt of an operator is without the externalId: %s", receipt.Body)
 	}
+	o.exports(t)
 	read := 0
 	for _, r := range app.Rows(nil) {
 		if r.Method != http.MethodGet || !strings.HasPrefix(r.Path, "/api/v1/me") || r.Streams() {
@@ -311,17 +336,7 @@ func TestExternalIDsAreOperators(t *testing.T) {
 	if read < 15 {
 		t.Errorf("only %d responses were read", read)
 	}
-	for _, q := range []apptest.Request{
-		{Method: "POST", Path: "/api/v1/me/trips", Body: `{"originAddress":"1","originLat":1,"originLng":1,"externalId":"x"}`},
-		{Method: "POST", Path: "/api/v1/me/trips", Body: `{"originAddress":"1","originLat":1,"originLng":1,"metadata":{}}`},
-		{Method: "PATCH", Path: "/api/v1/me", Body: `{"externalId":"x"}`},
-		{Method: "PATCH", Path: "/api/v1/me", Body: `{"metadata":{"a":"b"}}`},
-		{Method: "GET", Path: "/api/v1/me/businesses?externalId=zq-businesses"},
-		{Method: "GET", Path: "/api/v1/me/trips?externalId=zq-trip"},
-	} {
-		q.Token = o.rider
-		s.Do(t, q).Must(t, 400)
-	}
+	o.refusesOwn(t)
 	for _, kind := range outsideKinds {
 		for _, token := range []string{o.rider, drives} {
 			s.Get(t, token, "/api/v1/"+kind+"/external/zq-"+kind).Must(t, 403)
@@ -335,5 +350,21 @@ func TestExternalIDsAreOperators(t *testing.T) {
 	a := o.send(t, "GET", "/api/v1/events?limit=200", "").Must(t, 200)
 	if strings.Contains(string(a.Body), "zq-") {
 		t.Errorf("an event has a member of other systems: %s", a.Body)
+	}
+}
+
+// refusesOwn sends what a rider may not send.
+func (o outside) refusesOwn(t *testing.T) {
+	t.Helper()
+	for _, q := range []apptest.Request{
+		{Method: "POST", Path: "/api/v1/me/trips", Body: `{"originAddress":"1","originLat":1,"originLng":1,"externalId":"x"}`},
+		{Method: "POST", Path: "/api/v1/me/trips", Body: `{"originAddress":"1","originLat":1,"originLng":1,"metadata":{}}`},
+		{Method: "PATCH", Path: "/api/v1/me", Body: `{"externalId":"x"}`},
+		{Method: "PATCH", Path: "/api/v1/me", Body: `{"metadata":{"a":"b"}}`},
+		{Method: "GET", Path: "/api/v1/me/businesses?externalId=zq-businesses"},
+		{Method: "GET", Path: "/api/v1/me/trips?externalId=zq-trip"},
+	} {
+		q.Token = o.rider
+		o.Do(t, q).Must(t, 400)
 	}
 }

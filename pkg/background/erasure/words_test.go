@@ -77,8 +77,8 @@ func (s *texts) is(kind string) bool { return strings.Contains(fmt.Sprint(s.Type
 // words reports whether people may write what they like into a member.
 func (s *texts) words(name string) bool {
 	lower := strings.ToLower(name)
-	return s.is("string") && len(s.Enum) == 0 && s.Format == "" && (name == "externalId" || !strings.HasSuffix(name, "Id")) && name != "id" &&
-		!strings.HasSuffix(lower, "at") && name != "scheduledFor"
+	return s.is("string") && len(s.Enum) == 0 && s.Format == "" && name != "id" && !strings.HasSuffix(lower, "at") &&
+		(name == "externalId" || !strings.HasSuffix(name, "Id")) && name != "scheduledFor"
 }
 
 // marker is a text that is nowhere else. A place that has any of the forms has it, in

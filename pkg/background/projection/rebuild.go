@@ -72,32 +72,27 @@ var claiming = map[string]external.Kind{"driver": driver.Store.External(), "cust
 // same, the first one that is read has it.
 func claim(ctx context.Context, t table.Tenant, k external.Kind, keys []table.Key) error {
 	items, err := t.Batch(ctx, keys...)
-	if err != nil {
+	claims, none := make([]table.Key, len(items)), k.Claim(t, "")
+	for i, it := range items {
+		id, failed := external.IDOf(it)
+		claims[i], err = k.Claim(t, id), errors.Join(err, failed)
+	}
+	rows, failed := t.Batch(ctx, claims...)
+	if err = errors.Join(err, failed); err != nil {
 		return err
 	}
-	members, err := table.DecodeAll(items, func(it table.Item) (external.Members, error) {
-		return table.DecodeOr(it, external.Members{})
-	})
-	if err != nil {
-		return err
-	}
-	claims := make([]table.Key, len(items))
-	for i, m := range members {
-		claims[i] = k.Claim(t, m.ExternalID)
-	}
-	rows, err := t.Batch(ctx, claims...)
 	for i, row := range rows {
-		if members[i].ExternalID == "" || row.Found() || err != nil {
+		if row.Found() || claims[i] == none {
 			continue
 		}
 		tx := t.Write()
 		tx.Create(external.Row(claims[i], idOf(items[i].Key)))
 		tx.Check(items[i].Key).If("'version' = ?", items[i].Version)
-		if failed := tx.Commit(ctx); !table.Overtaken(failed) {
-			err = failed
+		if err := tx.Commit(ctx); err != nil && !table.Overtaken(err) {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
 // together runs the step over the items, and over each alone if others keep counting

@@ -70,8 +70,8 @@ func editOf(b Business) BusinessEdit {
 
 // set gives the business what the edit says.
 func (e BusinessEdit) set(b *Business) error {
-	*b = Business{ID: b.ID, Members: b.Members, Name: e.Name, Category: e.Category, Address: e.Address, Lat: e.Lat, Lng: e.Lng,
-		Phone: e.Phone, LogoURL: e.LogoURL, Active: e.Active == nil || *e.Active}
+	*b = Business{ID: b.ID, Members: b.Members, Name: e.Name, Category: e.Category, Address: e.Address, Lat: e.Lat,
+		Lng: e.Lng, Phone: e.Phone, LogoURL: e.LogoURL, Active: e.Active == nil || *e.Active}
 	if e.DeliveryFee != nil {
 		b.DeliveryFee = *e.DeliveryFee
 	}

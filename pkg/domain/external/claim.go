@@ -79,15 +79,15 @@ func Free(tx *table.Tx, row table.Item, record string) {
 // Release frees the identifier of a record that is in no import of an older build: a trip
 // or an order.
 func (k Kind) Release(tx *table.Tx, t table.Tenant, record string, it table.Item) error {
-	id, err := idOf(it)
+	id, err := IDOf(it)
 	if id != "" {
 		tx.Delete(k.Claim(t, id)).If("attribute_not_exists(pk) OR 'actor' = ?", record).Else(table.ErrConflict)
 	}
 	return err
 }
 
-// idOf returns the identifier that the item of a record has in another system, "" for none.
-func idOf(it table.Item) (string, error) {
+// IDOf returns the identifier that the item of a record has in another system, "" for none.
+func IDOf(it table.Item) (string, error) {
 	m, err := table.DecodeOr(it, Members{})
 	return m.ExternalID, err
 }

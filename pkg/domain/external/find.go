@@ -61,7 +61,7 @@ func Page[T any](
 	if err != nil {
 		return nil, err
 	}
-	if id, err := idOf(it); err != nil || id != external {
+	if id, err := IDOf(it); err != nil || id != external {
 		return none, err
 	}
 	return l.One(it)

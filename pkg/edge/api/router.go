@@ -31,8 +31,9 @@ func (rt *router) add(method, path string, op *operation) {
 
 // find returns the operation for a request and sets the request's path values.
 // HEAD finds the operation of GET. If several routes match, find takes the one
-// with the most fixed segments, and of two of them the one whose first is further left. It returns a 404 for an unknown path, and a 405
-// for a method that the path does not have.
+// with the most fixed segments, and of these the one that differs first by a fixed
+// segment. It returns a 404 for an unknown path, and a 405 for a method that the path
+// does not have.
 func (rt *router) find(r *http.Request) (*operation, error) {
 	asked := strings.Split(r.URL.EscapedPath(), "/")
 	var best *route

@@ -21,12 +21,12 @@ func TestGreedySegment(t *testing.T) {
 		"a?b#c":     "/v1/trips/external/a%3Fb%23c",
 		"é 界":       "/v1/trips/external/%C3%A9%20%E7%95%8C",
 	} {
+		const route = "/v1/trips/external/{externalId+}"
+		path, parameters := "/v1/trips/external/"+value, map[string]string{"externalId": value}
 		for version, event := range map[string]map[string]any{
-			"2.0": {"version": "2.0", "routeKey": "ANY /v1/trips/external/{externalId+}", "rawPath": "/v1/trips/external/" + value,
-				"pathParameters": map[string]string{"externalId": value},
-				"requestContext": map[string]any{"http": map[string]string{"method": "GET", "path": "/v1/trips/external/" + value}}},
-			"1.0": {"version": "1.0", "resource": "/v1/trips/external/{externalId+}", "path": "/v1/trips/external/" + value,
-				"httpMethod": "GET", "pathParameters": map[string]string{"externalId": value}},
+			"2.0": {"version": "2.0", "routeKey": "ANY " + route, "rawPath": path, "pathParameters": parameters,
+				"requestContext": map[string]any{"http": map[string]string{"method": "GET", "path": path}}},
+			"1.0": {"version": "1.0", "resource": route, "path": path, "httpMethod": "GET", "pathParameters": parameters},
 		} {
 			raw, err := json.Marshal(event)
 			if err != nil {
