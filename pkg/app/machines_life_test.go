@@ -92,15 +92,7 @@ func TestSecretsOfMachines(t *testing.T) {
 		t.Errorf("%s, and again %s", made.Body, again.Body)
 	}
 	second := apptest.JSON[machine.NewMachineSecret](t, made)
-	for _, secret := range []string{m.Secret, second.Secret} {
-		if form := regexp.MustCompile(`^svc_sk_live_[0-9A-Za-z]{49}$`); !form.MatchString(secret) {
-			t.Errorf("the form of a secret: %d characters", len(secret))
-		}
-		sum := big.NewInt(int64(crc32.ChecksumIEEE([]byte(secret[:len(secret)-6])))).Text(62)
-		if got := secret[len(secret)-6:]; got != strings.Repeat("0", 6-len(sum))+sum {
-			t.Errorf("the checksum is %s, want %s", got, sum)
-		}
-	}
+	formed(t, m.Secret, second.Secret)
 	if !works(m.Secret) || !works(second.Secret) {
 		t.Error("one of two secrets does not work")
 	}
@@ -132,10 +124,30 @@ func TestSecretsOfMachines(t *testing.T) {
 		s.Post(t, boss, path+"/secrets", bad).Must(t, 400)
 	}
 	s.Do(t, apptest.Request{Method: "DELETE", Path: path + "/secrets/" + m.SecretID, Token: boss}).Must(t, 404)
+	s.unwritten(t, m.ID, m.Secret, second.Secret, text)
+}
+
+// formed checks that secrets have the documented form.
+func formed(t *testing.T, secrets ...string) {
+	t.Helper()
+	for _, secret := range secrets {
+		if form := regexp.MustCompile(`^svc_sk_live_[0-9A-Za-z]{49}$`); !form.MatchString(secret) {
+			t.Errorf("the form of a secret: %d characters", len(secret))
+		}
+		sum := big.NewInt(int64(crc32.ChecksumIEEE([]byte(secret[:len(secret)-6])))).Text(62)
+		if got := secret[len(secret)-6:]; got != strings.Repeat("0", 6-len(sum))+sum {
+			t.Errorf("the checksum is %s, want %s", got, sum)
+		}
+	}
+}
+
+// unwritten checks that neither the log nor the machine's item has the secrets.
+func (s *suite) unwritten(t *testing.T, id string, secrets ...string) {
+	t.Helper()
 	_, logs := s.Kept()
-	it, err := s.Tenant("metro").Get(t.Context(), machine.Key(s.Tenant("metro"), m.ID))
+	it, err := s.Tenant("metro").Get(t.Context(), machine.Key(s.Tenant("metro"), id))
 	testkit.Must(t, err)
-	for _, secret := range []string{m.Secret, second.Secret, text} {
+	for _, secret := range secrets {
 		if strings.Contains(logs, secret) || strings.Contains(it.Raw(), secret) {
 			t.Error("a secret is in the log or in the item")
 		}

@@ -4,7 +4,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"net/http"
 	"strings"
 	"sync"
@@ -141,17 +140,8 @@ func TestMachinesOwnTokens(t *testing.T) {
 // its requests come at once, and by no other algorithm.
 func TestMachineKeys(t *testing.T) {
 	t.Parallel()
-	p := newPublisher()
-	w := newWorks(t, apptest.Options{Documents: p})
+	w := newWorks(t, apptest.Options{})
 	k, next := newClientKey(t), newClientKey(t)
-	path := "/api/v1/machines/" + w.m.ID
-	keys := func(member string, value any) {
-		text, err := json.Marshal(map[string]any{member: value})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.Patch(t, w.boss, path, string(text)).Must(t, 200)
-	}
 	ask := func(assertion string, pairs ...string) apptest.Answer {
 		return asserted(t, w.Service, "/oauth/token", assertion, append([]string{"grant_type", "client_credentials"},
 			pairs...)...)
@@ -160,7 +150,7 @@ func TestMachineKeys(t *testing.T) {
 		return k.assertion(w.m.ClientID, w.URL, w.Clock.Now(), changes...)
 	}
 	refused(t, ask(sign(k)), 401, "invalid_client")
-	keys("jwks", k.set())
+	w.Patch(t, w.boss, "/api/v1/machines/"+w.m.ID, `{"jwks":`+k.text()+`}`).Must(t, 200)
 	one := sign(k)
 	var all sync.WaitGroup
 	answers := make([]apptest.Answer, 8)
@@ -198,16 +188,6 @@ func TestMachineKeys(t *testing.T) {
 	mixed := w.send(t, "/oauth/token", formOf("grant_type", "client_credentials", "client_assertion_type", jwtBearer,
 		"client_assertion", sign(k)).Encode(), "Authorization", basicHeader(w.m.ClientID, ""))
 	refused(t, mixed, 400, "invalid_request")
-
-	const at = "https://keys.metro.example/jwks.json"
-	w.Patch(t, w.boss, path, `{"jwks":null,"jwksUri":"`+at+`"}`).Must(t, 200)
-	refused(t, ask(sign(k)), 401, "invalid_client") // the address answers 404; a redirect is as good
-	p.mu.Lock()
-	p.pages[at] = next.text()
-	p.mu.Unlock()
-	w.Clock.Advance(time.Minute)
-	ask(sign(next)).Must(t, 200)
-	refused(t, ask(sign(k)), 401, "invalid_client")
 }
 
 // forged replaces the algorithm of a JWT, and signs it with the secret if there is one.
@@ -233,6 +213,29 @@ func (r redirecting) RoundTrip(q *http.Request) (*http.Response, error) {
 	}
 	return &http.Response{StatusCode: http.StatusFound, Request: q, Body: http.NoBody,
 		Header: http.Header{"Location": {q.URL.String() + "/moved"}, "Content-Type": {"application/json"}}}, nil
+}
+
+// TestMachineKeysAtAnAddress: a machine's keys are fetched, and fetched again when another
+// one signs.
+func TestMachineKeysAtAnAddress(t *testing.T) {
+	t.Parallel()
+	const at = "https://keys.metro.example/jwks.json"
+	p, k, next := newPublisher(), newClientKey(t), newClientKey(t)
+	w := newWorks(t, apptest.Options{Documents: p})
+	w.Patch(t, w.boss, "/api/v1/machines/"+w.m.ID, `{"jwksUri":"`+at+`"}`).Must(t, 200)
+	ask := func(k clientKey) apptest.Answer {
+		return asserted(t, w.Service, "/oauth/token", k.assertion(w.m.ClientID, w.URL, w.Clock.Now()), "grant_type",
+			"client_credentials")
+	}
+	refused(t, ask(k), 401, "invalid_client") // nothing is there
+	for _, one := range []clientKey{k, next} {
+		p.mu.Lock()
+		p.pages[at] = one.text()
+		p.mu.Unlock()
+		w.Clock.Advance(time.Minute)
+		ask(one).Must(t, 200)
+	}
+	refused(t, ask(k), 401, "invalid_client")
 }
 
 // TestKeysThatRedirect: the server follows no redirect of a machine's keys.
@@ -276,11 +279,7 @@ func TestMachineTokenBudget(t *testing.T) {
 	t.Parallel()
 	w := newWorks(t, apptest.Options{})
 	k := newClientKey(t)
-	text, err := json.Marshal(map[string]any{"jwks": k.set()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.Patch(t, w.boss, "/api/v1/machines/"+w.m.ID, string(text)).Must(t, 200)
+	w.Patch(t, w.boss, "/api/v1/machines/"+w.m.ID, `{"jwks":`+k.text()+`}`).Must(t, 200)
 	w.Works(t, w.m)
 	w.Still(t)
 	for _, by := range []string{"secret", "key"} {
