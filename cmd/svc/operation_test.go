@@ -280,6 +280,10 @@ func (w *writer) rides() {
 	id := w.ride()
 	w.write("svc_assign_trip", id, "--driver-id=does@metro.example")
 	w.write("svc_unassign_trip", id)
+	w.write("svc_update_trip", id, "--external-id=R 7/1", `--metadata={"a":"b"}`)
+	if got := read[map[string]any](w.world, "trips", "external", "metro", "R 7/1"); got["id"] != id {
+		w.Errorf("the trip by its identifier in another system is %v", got)
+	}
 	w.write("svc_assign_trip", id, "--driver-id=does@metro.example")
 	w.write("svc_arrive_for_driver", id)
 	w.write("svc_start_for_driver", id)
@@ -343,7 +347,7 @@ func TestOtherTenantsAreNotFound(t *testing.T) {
 		args[2], args[3] = "elsewhere", id
 		if op.Method == http.MethodPatch {
 			for _, f := range op.Fields {
-				if f.Name == "name" || f.Name == "firstName" || f.Name == "status" {
+				if f.Name == "name" || f.Name == "firstName" || f.Name == "status" || f.Name == "externalId" {
 					args = append(args, "--"+f.Flag()+"="+strings.Trim(f.Sample(), "'"))
 				}
 			}
