@@ -87,7 +87,7 @@ type usage struct {
 	ceilings map[string]ceiling // by scope
 }
 
-// counted is a world that records what its requests consume.
+// counted is a service with test data. It records which units its requests consume.
 type counted struct {
 	*world
 	keys  *keys

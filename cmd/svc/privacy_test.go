@@ -97,7 +97,8 @@ func TestPrivacy(t *testing.T) {
 	}
 	w.request("run", erase.ID, "--yes")
 	w.became(erase.ID, privacy.Done)
-	// A second erasure finds what came after the first; a copy of nobody is refused.
+	// A second erasure also erases what was written after the first one. A copy of an erased
+	// person is refused.
 	w.ok("privacy", "erase", "--tenant", "metro", "--customer", *done.CustomerID)
 	if _, errs, code := w.run("privacy", "export", "--tenant", "metro", "--customer", *done.CustomerID); code != 1 ||
 		!strings.Contains(errs, "erased") {

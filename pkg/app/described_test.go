@@ -71,8 +71,8 @@ func (p published) members(schema any, path string, f func(path, body string, nu
 	}
 }
 
-// TestPatchTakesNullAsDescribed: each member of each PATCH, also within an object, is null
-// in one request. The document says which ones may be null, and the service agrees.
+// TestPatchTakesNullAsDescribed sends null for each member of each PATCH, one member a
+// request. The service accepts it if the document says that the member may be null.
 func TestPatchTakesNullAsDescribed(t *testing.T) {
 	s, doc := newSuite(t), readPublished(t)
 	metro := s.newEstate(t, "metro")

@@ -42,8 +42,6 @@ func (e *Edits[T]) Field(name, usage string, of func(*T) any) {
 			switch field := of(to).(type) {
 			case *string:
 				*field = *value
-			case *json.Number:
-				*field = json.Number(number)
 			case **string:
 				if *field = nil; *value != "" {
 					*field = value

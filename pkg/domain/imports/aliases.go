@@ -115,7 +115,8 @@ func setOf(text string) map[string]bool {
 	return all
 }
 
-// bareNames mean a whole name, or one part of a name beside the other part.
+// bareNames are headings of a whole name. If the file also has a column with the first or
+// last name, they are headings of the other part.
 var bareNames = setOf("name nom nombre nome naam nev")
 
 // furtherNames follow the name that another column has, and precedingNames stand before it.

@@ -316,8 +316,8 @@ func TestRefusedWindow(t *testing.T) {
 	}
 }
 
-// TestOlderCounts: rides that builds up to 2026-11 counted are in the report as those
-// builds showed them, beside rides that this build counted, until all are counted anew.
+// TestOlderCounts: builds up to 2026-11 stored other counters. Until svc rebuild has counted
+// their rides anew, the report shows the old counters and adds those of this build.
 func TestOlderCounts(t *testing.T) {
 	stand := apitest.New(t, testkit.Table(t), Rows()...)
 	tenant := stand.Tenant("USD", 3)

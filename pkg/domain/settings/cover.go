@@ -137,8 +137,9 @@ func CoverZone(ctx context.Context, t table.Tenant, id string) error {
 	return nil
 }
 
-// CoverZones brings the covers of all zones of a tenant up to date. Then it marks the
-// copies of the tenant's flags, so that rides read the covers. Zones may change meanwhile.
+// CoverZones brings the covers of all zones of a tenant up to date. Then it sets
+// authz.ZonesCovered in the tenant's flags, so that rides read the covers instead of the
+// zones. Zones may change at the same time.
 func CoverZones(ctx context.Context, t table.Tenant) error {
 	pages := t.Pages(ctx, Key(t).PK, table.Query{Prefix: zonePrefix, Limit: zonesPerPage, Consistent: true})
 	for items, err := range pages {

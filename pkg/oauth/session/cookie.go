@@ -120,7 +120,8 @@ func (c Cookies) Audience(r *http.Request, client string) authz.Audience {
 	return ""
 }
 
-// RememberAudience makes the browser remember as what the person signs in for the client.
+// RememberAudience makes the browser remember whether the person signs in to the client as
+// operator, rider or driver.
 func (c Cookies) RememberAudience(w http.ResponseWriter, r *http.Request, client string, audience authz.Audience) {
 	others := slices.DeleteFunc(c.choices(r), func(one string) bool { return strings.HasPrefix(one, choiceOf(client)) })
 	all := append([]string{choiceOf(client) + string(audience)}, others...)
