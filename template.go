@@ -1,6 +1,6 @@
 // Package svc embeds files of the project: the deployment template, the OpenAPI
-// document and the guides for integrators. So the local gateway, the local engine and the tests read
-// the template from which the service is deployed.
+// document and the guides for integrators. So the local gateway, the local engine and
+// the tests read the template from which the service is deployed.
 package svc
 
 import "embed"
@@ -12,12 +12,14 @@ import "embed"
 var Template []byte
 
 // OpenAPI is docs/openapi.json: the document of all endpoints, generated for
-// https://api.svc.example. The rows define the endpoints under /api/v1.
+// https://api.svc.example. It contains the endpoints under /api/v1 that the packages of
+// pkg/domain declare (api.Row).
 //
 //go:embed docs/openapi.json
 var OpenAPI []byte
 
-// Guides are the documents for integrators, which are served beside the reference.
+// Guides are the documents for integrators. The service serves them beside the reference
+// page.
 //
 //go:embed docs/tutorial.md docs/oauth.md docs/requests.md docs/errors.md docs/events.md docs/clients.md
 //go:embed docs/agents.md docs/troubleshooting.md docs/glossary.md

@@ -11,17 +11,18 @@ import (
 	"svc/internal/test/replay"
 )
 
-// build is one revision's functions, as built for deployment.
+// build has the Lambda functions of one git revision, built as for deployment.
 type build struct {
-	name string // of the revision; "" is the working tree
-	dir  string // has one program per function
+	name string // git revision; "" is the working tree
+	dir  string // folder with one program per Lambda function
 }
 
-// title names the build in the document.
+// title returns the name of the build for the output: its revision, or "now" for the
+// working tree.
 func (b build) title() string { return cmp.Or(b.name, "now") }
 
-// buildFunctions builds the functions of a git revision into dir. The revision "" is
-// the working tree.
+// buildFunctions builds the Lambda functions of a git revision into a subfolder of dir.
+// The revision "" is the working tree.
 func buildFunctions(ctx context.Context, revision, dir string) (build, error) {
 	out := build{name: revision, dir: filepath.Join(dir, "bin")}
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -18,14 +18,15 @@ import (
 	"svc/internal/test/replay"
 )
 
-// used is what a function's process has used: processor time, heap allocations
-// and their bytes.
+// used is the resources that a process has used: processor time, the number of heap
+// allocations and their bytes.
 type used struct {
 	CPU            time.Duration
 	Mallocs, Bytes uint64
 }
 
-// child is one built function as a process, with a recorder as its table.
+// child is a process that runs one built Lambda function. A recorder takes the place of
+// its table.
 type child struct {
 	*replay.Process
 	table  *recorder
@@ -33,10 +34,11 @@ type child struct {
 	probes chan used
 
 	mu   sync.Mutex
-	tail string // the last output but for the probe's
+	tail string // the end of the output, without the lines of the probe
 }
 
-// read reads the process's output.
+// read reads the process's output until it ends. A line that the probe in the process
+// prints becomes a measurement. The other lines go to tail.
 func (c *child) read(output io.Reader) {
 	for lines := bufio.NewScanner(output); lines.Scan(); {
 		var u used
@@ -52,7 +54,8 @@ func (c *child) read(output io.Reader) {
 	}
 }
 
-// startChild starts the function's program from the build.
+// startChild starts the program of the function (its name in template.yaml) from the
+// build b.
 func startChild(w *world, b build, function string) (*child, error) {
 	table, err := newRecorder(w.engine.URL)
 	if err != nil {
@@ -71,13 +74,15 @@ func startChild(w *world, b build, function string) (*child, error) {
 	return c, nil
 }
 
+// close stops the process and its recorder.
 func (c *child) close() {
 	c.Stop()
 	c.table.server.Close()
 }
 
-// prepare warms the process up with two live events. It records the table's
-// responses to a third event. From then on the recorder replays them.
+// prepare sends the process three events of the endpoint. The first two only warm it up.
+// The recorder keeps the table's responses to the third event, and replays them from then
+// on.
 func (c *child) prepare(ctx context.Context, w *world, e endpoint) (err error) {
 	for i := range 3 {
 		if i == 2 {
@@ -94,7 +99,8 @@ func (c *child) prepare(ctx context.Context, w *world, e endpoint) (err error) {
 	return nil
 }
 
-// once sends the event.
+// once sends c.event to the process and waits for the response. A status other than 2xx
+// is an error.
 func (c *child) once(ctx context.Context) error {
 	if err := c.table.Rewind(); err != nil {
 		return err
@@ -111,7 +117,7 @@ func (c *child) once(ctx context.Context) error {
 	return nil
 }
 
-// measure sends the event n times and returns what one event used.
+// measure sends c.event n times and returns the average that one event used.
 func (c *child) measure(ctx context.Context, n int) (used, error) {
 	before, err := c.probe()
 	if err != nil {
@@ -127,6 +133,7 @@ func (c *child) measure(ctx context.Context, n int) (used, error) {
 		(after.Bytes - before.Bytes) / uint64(n)}, err
 }
 
+// probe asks the process what it has used since its start.
 func (c *child) probe() (used, error) {
 	if err := c.Ask(); err != nil {
 		return used{}, err
@@ -146,13 +153,16 @@ type series struct {
 	all [][]used
 }
 
-// errOlder is the error of an endpoint that the build to compare with does not have.
+// errOlder is the error for an endpoint that the older build (-base) does not have.
 var errOlder = errors.New("left out, because the older build does not have it")
 
-// series measures the endpoint. The builds take turns in every round, so that
-// other work on the machine affects them alike.
+// series measures the endpoint in each of the builds. The builds take turns in every
+// round, so that other work on the machine affects them alike.
 func (w *world) series(ctx context.Context, builds []build, e endpoint, o options) (series, error) {
 	out, children := series{e, make([][]used, len(builds))}, make([]*child, len(builds))
+	if err := w.signIn(ctx); err != nil {
+		return out, err
+	}
 	for i, b := range builds {
 		c, err := w.prepared(ctx, b, e, o)
 		if refused := new(statusError); i > 0 && errors.As(err, &refused) && refused.older() {
@@ -179,8 +189,9 @@ func (w *world) series(ctx context.Context, builds []build, e endpoint, o option
 	return out, nil
 }
 
-// prepared starts the build's function and sends it a round that does not count,
-// because in it the heap still grows.
+// prepared starts the build's function for the endpoint and warms it up. It also sends
+// one round of events that is not measured, because the heap still grows during the first
+// round.
 func (w *world) prepared(ctx context.Context, b build, e endpoint, o options) (*child, error) {
 	function, _, err := e.next(ctx, w)
 	if err != nil {
@@ -247,7 +258,7 @@ func (w *world) measureAll(ctx context.Context, builds []build, o options) (meas
 		if errors.Is(err, errOlder) {
 			fmt.Printf("%-60s%v\n", e.title(), err)
 			if s, err = w.series(ctx, builds[:1], e, o); err == nil {
-				measured = append(measured, s) // usedFile has it
+				measured = append(measured, s) // usedFile needs the current build only
 				continue
 			}
 		}

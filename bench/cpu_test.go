@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"svc/internal/test/replay"
 	"svc/internal/test/testkit"
@@ -135,7 +136,7 @@ func TestOlderBuild(t *testing.T) {
 		testkit.Must(t, os.MkdirAll(filepath.Join(dir, status), 0o700))
 		testkit.Must(t, os.Symlink(program, filepath.Join(dir, status, "me")))
 	}
-	w := &world{engine: &engine.Engine{URL: "http://127.0.0.1:1"}, service: &service.Service{}}
+	w := &world{engine: &engine.Engine{URL: "http://127.0.0.1:1"}, service: &service.Service{}, signedIn: time.Now()}
 	e, o := endpoint{Audience: rider, Name: "GET /me"}, options{rounds: 1, reads: 1}
 	now := build{dir: filepath.Join(dir, "200")}
 	for older, left := range map[string]bool{"200": false, "404": true, "405": true, "400": true, "500": false,

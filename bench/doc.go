@@ -9,8 +9,6 @@
 // fails if a response or a sum is wrong, or if the resources of that process or
 // its engine keep growing.
 //
-// Its test TestUnits holds testdata/units.txt: the units that each request consumes,
-// and the hottest keys.
-//
-// It knows which requests to send, but not how the service handles them.
+// The test TestUnits compares the units that each request consumes, and the hottest keys,
+// with testdata/units.txt.
 package main

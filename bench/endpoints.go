@@ -19,12 +19,13 @@ import (
 // endpoint is one request to measure.
 type endpoint struct {
 	Audience authz.Audience
-	Name     string // method and path, as the table shows it
-	Before   string // steps
+	Name     string // method and path, as in "GET /trips"
+	Before   string // names of the steps to take before each request, separated by spaces (see step)
 	Body     string // "" for none
 }
 
-// endpointOf returns the endpoint of a request in the list of events and measured requests.
+// endpointOf returns the endpoint of a request from the list requests.yaml
+// (replay.Listed).
 func endpointOf(r replay.Request) endpoint {
 	return endpoint{r.As, strings.Replace(r.Send, "/api/v1", "", 1), r.Before, cmp.Or(r.Instead, r.Body)}
 }
@@ -32,9 +33,9 @@ func endpointOf(r replay.Request) endpoint {
 // title is the endpoint's title in progress and documents.
 func (e endpoint) title() string { return e.Name + " (" + string(e.Audience) + ")" }
 
-// endpoints returns an endpoint for each row of /api/v1 that can be measured: the
-// listed requests, and each other GET without path parameters. Other rows have no
-// endpoint until somebody lists a request; endpoints names them.
+// endpoints returns an endpoint for each route of /api/v1 that can be measured: those
+// that requests.yaml lists, and every other GET without path parameters. without has the
+// names of the routes that nobody has listed yet, and that therefore cannot be measured.
 func endpoints() (all []endpoint, without []string) {
 	for _, r := range replay.Listed().Requests {
 		if r.As != "" {
@@ -57,17 +58,18 @@ func endpoints() (all []endpoint, without []string) {
 	return all, without
 }
 
-// is reports whether the endpoint is a request to the row.
+// is reports whether the endpoint sends a request to the API row (route) r.
 func (e endpoint) is(r api.Row) bool {
 	name, _, _ := strings.Cut(e.Name, "?")
 	want := r.Method + " " + strings.TrimPrefix(r.Path, "/api/v1")
 	return parameter.ReplaceAllString(name, "{}") == parameter.ReplaceAllString(want, "{}")
 }
 
+// parameter matches a path parameter, or a name for fill to replace, such as {trip}.
 var parameter = regexp.MustCompile(`\{[A-Za-z]+\}`)
 
-// next prepares the endpoint's next request. It returns the gateway's event, and the
-// function that handles it.
+// next takes the steps that the endpoint needs before its next request. It returns the
+// API Gateway event of the request, and the name of the Lambda function that handles it.
 func (e endpoint) next(ctx context.Context, w *world) (function string, raw json.RawMessage, err error) {
 	for name := range strings.FieldsSeq(e.Before) {
 		if err := w.step(ctx, name); err != nil {
@@ -77,11 +79,12 @@ func (e endpoint) next(ctx context.Context, w *world) (function string, raw json
 	return w.event(e.Audience, e.Name, e.Body)
 }
 
-// event returns the gateway's event of a request, and the function that handles it.
+// event returns the API Gateway event of a request, and the name of the Lambda function
+// that handles it. name is the method and the path.
 func (w *world) event(audience authz.Audience, name, body string) (function string, raw json.RawMessage, err error) {
 	method, target, _ := strings.Cut(name, " ")
 	if strings.HasPrefix(target, "/oauth/") {
-		target, _, _ = strings.Cut(target, " ") // the name goes on with the grant
+		target, _, _ = strings.Cut(target, " ") // the name of this endpoint ends with the grant type
 		raw, err = replay.Event("", "application/x-www-form-urlencoded", method, target, w.fill(body))
 		return app.OAuth, raw, err
 	}
@@ -91,7 +94,8 @@ func (w *world) event(audience authz.Audience, name, body string) (function stri
 	return app.FunctionOf(path), raw, err
 }
 
-// call sends one request and returns the response body.
+// call sends one request to a function in this process and returns the response body.
+// name is the method and the path.
 func (w *world) call(ctx context.Context, audience authz.Audience, name, body string) ([]byte, error) {
 	function, raw, err := w.event(audience, name, body)
 	if err != nil {
@@ -100,6 +104,8 @@ func (w *world) call(ctx context.Context, audience authz.Audience, name, body st
 	return w.send(ctx, function, raw)
 }
 
+// send calls a function of this process with an API Gateway event and returns the
+// response body.
 func (w *world) send(ctx context.Context, function string, event json.RawMessage) ([]byte, error) {
 	out, err := w.functions[function](ctx, event)
 	if err != nil {
@@ -114,10 +120,11 @@ type statusError struct {
 	body   string
 }
 
+// Error returns the status and the response body.
 func (e *statusError) Error() string { return fmt.Sprintf("status %d: %s", e.status, e.body) }
 
-// older reports whether a build without the endpoint answers so: without its path,
-// its method, or a member of its request.
+// older reports whether the status can mean that an older build lacks the endpoint: that
+// build does not know the path, the method, or a member of the request.
 func (e *statusError) older() bool {
 	return e.status == http.StatusNotFound || e.status == http.StatusMethodNotAllowed || e.status == http.StatusBadRequest
 }

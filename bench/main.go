@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// options are the command-line options.
+// options are the command-line options; parse describes them.
 type options struct {
 	cpu, check, soak bool
 	only, base       string
@@ -19,7 +19,7 @@ type options struct {
 	minutes          float64
 }
 
-// chosen returns the endpoints to measure.
+// chosen returns the endpoints whose names contain the value of -only.
 func (o options) chosen(all []endpoint) []endpoint {
 	return slices.DeleteFunc(all, func(e endpoint) bool { return !strings.Contains(e.Name, o.only) })
 }
@@ -34,6 +34,7 @@ func main() {
 	}
 }
 
+// parse reads the command line.
 func parse(args []string) (o options, err error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.BoolVar(&o.cpu, "cpu", false, "measure processor time and allocations of the built functions")
@@ -51,6 +52,7 @@ func parse(args []string) (o options, err error) {
 	return o, err
 }
 
+// run parses the command line and makes the measurement that it selects.
 func run(ctx context.Context, args []string) error {
 	o, err := parse(args)
 	switch {

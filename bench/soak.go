@@ -17,17 +17,18 @@ import (
 	"svc/pkg/local/devpages"
 )
 
-// soaked is svc dev as a process of its own, on a data folder on disk.
+// soaked is a process of svc dev, with its data folder on disk.
 type soaked struct {
 	cmd     *exec.Cmd
-	program string
-	dir     string // has the data folder and what svc dev printed
+	program string // path of svc
+	dir     string // folder that contains the data folder and the output of svc dev
 	data    string
-	base    string
-	ended   chan struct{}
+	base    string        // URL of the service
+	ended   chan struct{} // closed when the process has ended
 }
 
-// startSoaked starts the program's svc dev and waits for its demo data.
+// startSoaked starts svc dev with the program at the path, and waits until the demo data
+// is loaded.
 func startSoaked(ctx context.Context, program string) (*soaked, error) {
 	dir, err := os.MkdirTemp("", "svc-soak-")
 	if err != nil {
@@ -45,7 +46,7 @@ func startSoaked(ctx context.Context, program string) (*soaked, error) {
 		return nil, errors.Join(fmt.Errorf("%w (make build)", err), os.RemoveAll(dir))
 	}
 	go func() {
-		_ = s.cmd.Wait() // stop reads the state
+		_ = s.cmd.Wait() // stop reads the exit code
 		close(s.ended)
 	}()
 	err = s.await(ctx, "the start", func() (bool, error) {
@@ -66,8 +67,8 @@ func (s *soaked) printed() string {
 	return string(text[max(0, len(text)-1<<16):])
 }
 
-// await waits until done returns true or an error, svc dev ends, or ten minutes
-// have passed.
+// await waits until done returns true or an error, svc dev ends, or ten minutes have
+// passed. what is the name of the wait in errors.
 func (s *soaked) await(ctx context.Context, what string, done func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
@@ -102,7 +103,8 @@ func (s *soaked) stop() error {
 	return nil
 }
 
-// page reads one of the pages that only svc dev has.
+// page reads a JSON page that only svc dev serves (package devpages), and decodes it into
+// out.
 func (s *soaked) page(ctx context.Context, path string, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
@@ -140,8 +142,8 @@ func (s *soaked) lag(ctx context.Context) (longest time.Duration, err error) {
 	return longest, nil
 }
 
-// settle waits until the stream functions have processed all records. Then it runs
-// svc verify, and returns its output.
+// settle waits until the stream functions have processed all records. Then it runs svc
+// verify, and returns the output of svc verify.
 func (s *soaked) settle(ctx context.Context) (compared string, err error) {
 	ended := time.Now()
 	err = s.await(ctx, "the rest of the stream", func() (bool, error) {

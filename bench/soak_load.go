@@ -20,8 +20,9 @@ import (
 	"svc/pkg/oauth/flow"
 )
 
-// traffic is mixed load. Each team takes one ride after the other. After each ride
-// it reads; after some rides it also calls a tool, refreshes a token or signs in.
+// traffic is mixed load. Each team takes one ride after the other. After each ride it
+// sends some reads; after some rides it also calls a tool of the MCP server, refreshes a
+// token or signs in.
 type traffic struct {
 	base  string
 	from  time.Time
@@ -33,11 +34,12 @@ type traffic struct {
 	rides    map[string]int // completed, by tenant
 	requests int
 	again    int             // API and MCP requests that a busy machine did not serve, and that were sent again
-	took     []time.Duration // of the requests since the last printed sample
+	took     []time.Duration // durations of the requests since the last printed sample
 }
 
-// team is a rider and a driver of a tenant. The teams of a tenant share its operator,
-// but each team has its own tokens of the operator.
+// team is a rider, a driver and an operator of a tenant. agent is a client that acts for
+// the operator at the MCP server. The teams of a tenant have the same operator, but each
+// has its own tokens.
 type team struct {
 	*traffic
 	tenant                         string
@@ -45,23 +47,26 @@ type team struct {
 	rider, driver, operator, agent *caller
 }
 
+// callers returns all callers of the team.
 func (t *team) callers() []*caller { return []*caller{t.rider, t.driver, t.operator, t.agent} }
 
-// caller is a person with tokens of a client.
+// caller is a person who has signed in with an OAuth client, and the tokens.
 type caller struct {
 	flow.Options
 	tokens flow.Tokens
 }
 
-// tries is how often a request is sent at most, while the machine is busy.
+// tries is how often a request is sent at most if the machine is too busy to serve it.
 const tries = 20
 
 // ridesPerSecond is the rate of all teams together. One ride is about ten requests.
 const ridesPerSecond = 2
 
-// fareOfSoak is the fare of every ride.
+// fareOfSoak is the fare of every ride, in currency units.
 const fareOfSoak = 21.5
 
+// newTraffic signs in three teams in each of the demo's two tenants. base is the URL of
+// the service.
 func newTraffic(ctx context.Context, base string) (*traffic, error) {
 	l := &traffic{base: base, rides: map[string]int{}, http: &http.Client{Timeout: 2 * time.Minute,
 		Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
@@ -87,12 +92,13 @@ func newTraffic(ctx context.Context, base string) (*traffic, error) {
 	return l, nil
 }
 
+// signIn gets new tokens. While the machine is busy, it tries again, at most tries times.
 func (c *caller) signIn(ctx context.Context) (err error) {
 	for try := 1; ; try++ {
 		c.tokens, err = flow.Token(ctx, c.Options)
 		switch {
 		case err == nil:
-			c.ClientID = c.tokens.ClientID // the next time as the same client
+			c.ClientID = c.tokens.ClientID // the next sign-in uses the same client
 			return nil
 		case !busy(err) || try == tries:
 			return fmt.Errorf("signing %s in: %w", c.Email, err)
@@ -117,13 +123,16 @@ func starved(status int, text string) bool {
 		strings.Contains(text, `"isError":true`) && strings.Contains(text, `{\"error\":\"temporarily_unavailable\"`)
 }
 
-// pause gives a busy machine time before the next try.
+// pause waits before the next try, longer for each try, so that a busy machine can catch
+// up.
 func pause(try int) { time.Sleep(time.Duration(try) * 100 * time.Millisecond) }
 
+// refresh gets new tokens with the refresh token. If the machine is busy, it signs in
+// instead.
 func (c *caller) refresh(ctx context.Context) error {
 	next, err := flow.Refresh(ctx, c.Options, c.tokens.RefreshToken)
 	if busy(err) {
-		return c.signIn(ctx) // the refresh token may be used up
+		return c.signIn(ctx) // the failed request may have used up the refresh token
 	}
 	if err != nil {
 		return fmt.Errorf("refreshing the token of %s: %w", c.Email, err)
@@ -132,8 +141,8 @@ func (c *caller) refresh(ctx context.Context) error {
 	return nil
 }
 
-// run lets all teams ride until ctx ends or a request fails. A turn that has begun
-// is finished.
+// run lets all teams take rides until ctx ends or a request fails. Each team completes
+// the turn that it has begun (see turn).
 func (l *traffic) run(ctx context.Context) error {
 	group, until := errgroup.WithContext(ctx)
 	for _, t := range l.teams {
@@ -155,7 +164,8 @@ func (l *traffic) run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// turn takes one ride, and sends the other requests of the turn.
+// turn is one turn of the team, the n-th: it takes a ride, and then sends some other
+// requests (see others).
 func (t *team) turn(ctx context.Context, n int) error {
 	mark := fmt.Sprintf("%s-%d-%d", t.tenant, t.number, n)
 	ride := script.Ride{Asks: `"paymentType":"CARD"`, Notes: mark, Key: mark, Fare: fmt.Sprint(fareOfSoak)}
@@ -206,12 +216,13 @@ func (t *team) others(ctx context.Context, n int) error {
 	switch {
 	case n%40 == 19:
 		return t.timed(func() error { return t.rider.signIn(ctx) })
-	case n%5 == 4: // so each caller refreshes in 20 turns, before its token expires
+	case n%5 == 4: // each of the four callers refreshes every 20 turns, before its token expires
 		return t.timed(func() error { return one.refresh(ctx) })
 	}
 	return nil
 }
 
+// timed counts one request, which do sends, and records how long it took.
 func (l *traffic) timed(do func() error) error {
 	began := time.Now()
 	err := do()
@@ -222,9 +233,9 @@ func (l *traffic) timed(do func() error) error {
 	return err
 }
 
-// do sends a request, at most tries times: if a busy machine did not serve the
-// request, do repeats it with the same key. For any other status but 2xx, do
-// returns an error.
+// do sends a request of the caller by, and decodes the response into out, unless out is
+// nil. If a busy machine did not serve the request, do repeats it with the same
+// idempotency key, at most tries times in all. Any other status but 2xx is an error.
 func (l *traffic) do(ctx context.Context, by *caller, method, path, key, body string, out any) error {
 	for try := 1; ; try++ {
 		r, err := http.NewRequestWithContext(ctx, method, l.base+path, strings.NewReader(body))
@@ -262,7 +273,8 @@ func (l *traffic) do(ctx context.Context, by *caller, method, path, key, body st
 	}
 }
 
-// sums compares the reports with the rides that the load completed.
+// sums returns an error unless each tenant's report has exactly the rides and fares that
+// the load completed.
 func (l *traffic) sums(ctx context.Context) error {
 	window := url.Values{"from": {timestamp.Format(l.from)}, "to": {timestamp.Format(time.Now().Add(time.Hour))}}
 	for _, t := range l.teams {

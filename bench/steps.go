@@ -25,14 +25,15 @@ import (
 	"svc/pkg/oauth/flow"
 )
 
-// The audiences, as the documents name them.
+// The audiences of callers, by short names for the tables of requests.
 const (
 	op     = authz.Dashboard
 	rider  = authz.Rider
 	driver = authz.Driver
 )
 
-// step runs a listed step, an assignment such as id=post, or one of special.
+// step takes one step before a request. name is a step that requests.yaml lists, a step
+// in special, or an assignment: id=post keeps the id of a post as {id}.
 func (w *world) step(ctx context.Context, name string) error {
 	if to, from, assigns := strings.Cut(name, "="); assigns {
 		w.kept[to] = w.fill("{" + from + "}")
@@ -54,24 +55,27 @@ func (w *world) step(ctx context.Context, name string) error {
 	return err
 }
 
-// special are the steps that are more than one request to the API.
+// special has, by name, the steps that are not a single request to the API.
 var special = map[string]func(*world, context.Context, table.Tenant) error{"jobs": (*world).jobs,
 	"end-imports": (*world).endImports, "offer": (*world).offer, "hook": (*world).hook, "sandbox": (*world).sandbox,
 	"no-cards": (*world).removeCards, "code": (*world).code, "tokens": (*world).refresh, "few": (*world).few}
 
+// jobs runs the function of background jobs (functions/jobs) once, as its schedule does
+// each minute.
 func (w *world) jobs(ctx context.Context, _ table.Tenant) error {
 	return w.rt.Scheduled()[app.Jobs](ctx)
 }
 
-// sandbox makes the tenant a sandbox.
+// sandbox makes the tenant a sandbox, a tenant in which nothing is real.
 func (w *world) sandbox(ctx context.Context, t table.Tenant) error {
 	tx := t.Write()
 	tenant.SetFlags(tx, t, map[string]any{"sandbox": true})
 	return tx.Commit(ctx)
 }
 
-// fill replaces the names in braces: by what a step kept, by an id of the world, or by a
-// value that differs in each request.
+// fill replaces each name in braces, such as {trip}, by a value. The value is what a step
+// kept under the name, an id that know has looked up, or a generated value that differs
+// in each request.
 func (w *world) fill(text string) string {
 	return parameter.ReplaceAllStringFunc(text, func(name string) string {
 		name = name[1 : len(name)-1]
@@ -99,7 +103,8 @@ func (w *world) fill(text string) string {
 	})
 }
 
-// endImports ends the tenant's unfinished imports: their files have no rows.
+// endImports completes the tenant's unfinished imports: it gives each a file without
+// rows, and then runs the background jobs.
 func (w *world) endImports(ctx context.Context, t table.Tenant) error {
 	page, err := t.Query(ctx, t.Partition("IMPORTS"), table.Query{Index: 2, Limit: 10})
 	if err != nil {
@@ -117,7 +122,7 @@ func (w *world) endImports(ctx context.Context, t table.Tenant) error {
 	return w.jobs(ctx, t)
 }
 
-// offer gives the driver an offer of the trip.
+// offer gives the driver an offer of the trip whose id a step kept.
 func (w *world) offer(ctx context.Context, t table.Tenant) error {
 	it, err := t.Get(ctx, trip.Key(t, w.kept["id"]))
 	if err != nil {
@@ -130,7 +135,7 @@ func (w *world) offer(ctx context.Context, t table.Tenant) error {
 	return t.Load(ctx, dispatch.NewOffer(tr, 1.35, w.now().Add(time.Hour)).Item(t, w.ids["driver"]))
 }
 
-// hook writes one enabled webhook anew, to which nothing is sent.
+// hook replaces the tenant's webhooks by one enabled webhook, to which nothing is sent.
 func (w *world) hook(ctx context.Context, t table.Tenant) error {
 	w.kept["id"] = "whk_01JT7M4C6Q8V2N5X9B3D1F7H0K"
 	b := webhook.Book{Endpoints: []webhook.Record{{
@@ -139,7 +144,7 @@ func (w *world) hook(ctx context.Context, t table.Tenant) error {
 	return t.Load(ctx, webhook.Kind.Item(t, "", b))
 }
 
-// removeCards removes the cards of earlier requests.
+// removeCards removes the rider's visa cards, which earlier requests added.
 func (w *world) removeCards(ctx context.Context, _ table.Tenant) error {
 	got, err := w.call(ctx, rider, "GET /me/payment-methods", "")
 	if err != nil {
@@ -160,13 +165,13 @@ func (w *world) removeCards(ctx context.Context, _ table.Tenant) error {
 	return nil
 }
 
-// person is a rider of the measured tenant at an OAuth client.
+// person returns the options to sign in as the rider of the measured tenant.
 func (w *world) person() flow.Options {
 	return flow.Options{BaseURL: w.service.BaseURL, Tenant: slug, Audience: string(rider), Email: people[rider],
 		Password: demo.Password}
 }
 
-// newClient is person at a client of its own.
+// newClient returns the options of person with a newly registered OAuth client.
 func (w *world) newClient(ctx context.Context) (flow.Options, error) {
 	o := w.person()
 	client, err := flow.Register(ctx, o)
@@ -174,13 +179,15 @@ func (w *world) newClient(ctx context.Context) (flow.Options, error) {
 	return o, err
 }
 
-// few makes the next sign-in one without an id_token.
+// few makes the next refresh step sign in with two scopes only. Without the scope openid,
+// the response has no id_token.
 func (w *world) few(context.Context, table.Tenant) error {
 	w.kept["scope"] = "rider.profile:read rider.trips:read"
 	return nil
 }
 
-// refresh signs in again, and stores the form that exchanges the new refresh token.
+// refresh signs the rider in again. It keeps, as {form}, the form body that exchanges the
+// new refresh token.
 func (w *world) refresh(ctx context.Context, _ table.Tenant) error {
 	o := w.person()
 	o.Scope = w.kept["scope"]
@@ -191,13 +198,14 @@ func (w *world) refresh(ctx context.Context, _ table.Tenant) error {
 	return err
 }
 
-// code keeps the form of a request with a new authorization code.
+// code keeps, as {form}, the form body that exchanges a new authorization code.
 func (w *world) code(ctx context.Context, _ table.Tenant) error {
 	o, err := w.newClient(ctx)
 	if err != nil {
 		return err
 	}
-	// The first code of a client costs more: from then on the client does not expire.
+	// The first code of a client costs more, because it makes the client permanent. So
+	// this step exchanges one code before the measured one.
 	if _, err := flow.Token(ctx, o); err != nil {
 		return err
 	}

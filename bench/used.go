@@ -16,7 +16,8 @@ import (
 	"svc/pkg/base/plaintext"
 )
 
-// median returns the medians of build i's rounds.
+// median returns the median of each value (time, allocations, bytes) of build i over all
+// rounds.
 func (s series) median(i int) used {
 	return used{CPU: medianOf(s.all[i], func(u used) time.Duration { return u.CPU }),
 		Mallocs: medianOf(s.all[i], func(u used) uint64 { return u.Mallocs }),
@@ -24,8 +25,8 @@ func (s series) median(i int) used {
 }
 
 // line returns the endpoint's title, and milliseconds, allocations and bytes of each
-// build. If there are two, it ends with the first one's time divided by the second's:
-// the median and the quartiles of all rounds.
+// build. With two builds, it adds the first build's time divided by the second's: the
+// median over all rounds, and the quartiles.
 func (s series) line() string {
 	out := fmt.Sprintf("%-60s", s.title())
 	for i := range s.all {
@@ -43,7 +44,8 @@ func (s series) line() string {
 	return out + fmt.Sprintf("  %.2f (%.2f–%.2f)", rank(ratios, 0.5), rank(ratios, 0.25), rank(ratios, 0.75))
 }
 
-// described describes the machine and its load at the start, and the day.
+// described returns a line about the measurement: the machine, its load at the start, and
+// the day.
 func described() string {
 	info, _ := os.ReadFile("/proc/cpuinfo")
 	_, rest, _ := strings.Cut(string(info), "model name\t: ")
@@ -54,13 +56,13 @@ func described() string {
 		cmp.Or(now, "unknown"), runtime.Version(), runtime.GOOS, runtime.GOARCH, time.Now().UTC().Format("2 January 2006"))
 }
 
-// rank returns the quantile x (0 to 1) of the values.
+// rank returns the x-quantile of the values; x is 0 to 1.
 func rank[T cmp.Ordered](values []T, x float64) T {
 	sorted := slices.Sorted(slices.Values(values))
 	return sorted[min(int(x*float64(len(sorted))), len(sorted)-1)]
 }
 
-// medianOf returns the median of one value of each element.
+// medianOf returns the median of the values that of returns for the elements.
 func medianOf[T any, V cmp.Ordered](all []T, of func(T) V) V {
 	values := make([]V, len(all))
 	for i, one := range all {
@@ -69,15 +71,16 @@ func medianOf[T any, V cmp.Ordered](all []T, of func(T) V) V {
 	return rank(values, 0.5)
 }
 
+// ms converts a duration to milliseconds.
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// usedFile has what an event of each endpoint used. `make cpu` writes it.
+// usedFile is the file with what one event of each endpoint used. `make cpu` writes it.
 const usedFile = "bench/used.json"
 
 //go:embed used.json
 var usedText []byte
 
-// usedBefore returns what usedFile has, by the endpoint's title.
+// usedBefore returns the contents of usedFile, by the title of the endpoint.
 func usedBefore() (before map[string]used, err error) {
 	if err = json.Unmarshal(usedText, &before); err != nil {
 		return nil, fmt.Errorf("%s: %w", usedFile, err)
@@ -85,7 +88,8 @@ func usedBefore() (before map[string]used, err error) {
 	return before, nil
 }
 
-// keep writes usedFile, one endpoint a line.
+// keep writes the medians of the working tree's build to usedFile, one line for each
+// endpoint.
 func keep(all []series) error {
 	lines := map[string]string{}
 	for _, s := range all {
@@ -104,21 +108,26 @@ func keep(all []series) error {
 	return os.WriteFile(usedFile, []byte(text), 0o644) //nolint:gosec // a file of the repository
 }
 
-// noise is the relative difference that is normal between two runs of one build. The
-// demo's trips end today, so what an endpoint reads of a month or of a period depends
-// on the day of the run: dated is the difference that is normal then.
+// noise is the relative difference that is normal between two runs of one build. dated is
+// the difference that is normal for an endpoint whose title contains one of timed. Such
+// an endpoint reads a month, a period or the drivers in a state, and the seeded trips end
+// at the time of the run, so its cost depends on that time.
 const noise, dated = 0.1, 0.5
 
-// check compares the allocations with those before. It returns an error that names each
-// endpoint that allocates more than noise allows. An endpoint without a number before
-// passes. A number without an endpoint is an error: else a check of other names would pass.
+// timed are texts in the titles of endpoints to which dated applies.
+var timed = []string{"{month}", "from=", "status=ONLINE"}
+
+// check compares the allocations with those in before, by the endpoint's title. It
+// returns an error that names each endpoint that allocates more than is normal. An
+// endpoint that is not in before passes. A title in before that was not measured is an
+// error, so that a renamed endpoint does not pass unseen.
 func check(all []series, before map[string]used) error {
 	var faults []error
 	for _, s := range all {
 		u, normal := s.median(0), noise
 		was, measured := before[s.title()]
 		delete(before, s.title())
-		if strings.Contains(s.title(), "{month}") || strings.Contains(s.title(), "from=") {
+		if slices.ContainsFunc(timed, func(text string) bool { return strings.Contains(s.title(), text) }) {
 			normal = dated
 		}
 		switch {
@@ -136,4 +145,5 @@ func check(all []series, before map[string]used) error {
 	return errors.Join(faults...)
 }
 
+// more reports whether now exceeds before by more than the fraction normal.
 func more(now, before uint64, normal float64) bool { return float64(now) > float64(before)*(1+normal) }

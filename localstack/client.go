@@ -14,15 +14,18 @@ import (
 	"time"
 )
 
-// localstack is a client of one LocalStack. LocalStack accepts any credentials. The
-// credentials' scope names the service of a request.
+// localstack is a client of a LocalStack, an emulator of AWS. LocalStack accepts any
+// credentials, and finds the service of a request in the scope of the credentials.
 type localstack struct {
 	endpoint string
 	http     *http.Client
 }
 
+// region is the AWS region of every request.
 const region = "us-east-1"
 
+// send sends a request to an AWS service of LocalStack and returns the response body.
+// kind is the content type, "" for none. A failed Lambda function is an error too.
 func (l localstack) send(ctx context.Context, service, method, path, kind string, body []byte) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, l.endpoint+path, bytes.NewReader(body))
 	if err != nil {
@@ -53,32 +56,33 @@ func (l localstack) send(ctx context.Context, service, method, path, kind string
 	return text, nil
 }
 
-// upload puts an object into the bucket.
+// upload stores an object with the key in the S3 bucket.
 func (l localstack) upload(ctx context.Context, bucket, key string, body []byte) error {
 	_, err := l.send(ctx, "s3", http.MethodPut, "/"+bucket+"/"+key, "application/octet-stream", body)
 	return err
 }
 
-// bucket creates the bucket, if it does not exist.
+// bucket creates the S3 bucket with the name, if it does not exist.
 func (l localstack) bucket(ctx context.Context, name string) error {
 	_, err := l.send(ctx, "s3", http.MethodPut, "/"+name, "", nil)
 	return err
 }
 
-// invoke calls a function and waits for it.
+// invoke calls a Lambda function with the event {} and waits for the response.
 func (l localstack) invoke(ctx context.Context, function string) error {
 	_, err := l.send(ctx, "lambda", http.MethodPost, "/2015-03-31/functions/"+function+"/invocations",
 		"application/json", []byte("{}"))
 	return err
 }
 
+// formation calls an action of the CloudFormation API. form has the parameters.
 func (l localstack) formation(ctx context.Context, action string, form url.Values) ([]byte, error) {
 	form.Set("Action", action)
 	form.Set("Version", "2010-05-15")
 	return l.send(ctx, "cloudformation", http.MethodPost, "/", "application/x-www-form-urlencoded", []byte(form.Encode()))
 }
 
-// stack is the state of a stack.
+// stack is the state of a CloudFormation stack.
 type stack struct {
 	Status  string `xml:"StackStatus"`
 	Reason  string `xml:"StackStatusReason"`
@@ -88,8 +92,11 @@ type stack struct {
 	} `xml:"Outputs>member"`
 }
 
+// errNoStack is the error for a stack that does not exist or is deleted.
 var errNoStack = errors.New("there is no such stack")
 
+// stack returns the state of a stack. The error is errNoStack if the stack does not exist
+// or is deleted.
 func (l localstack) stack(ctx context.Context, name string) (stack, error) {
 	text, err := l.formation(ctx, "DescribeStacks", url.Values{"StackName": {name}})
 	if err != nil {
@@ -110,8 +117,8 @@ func (l localstack) stack(ctx context.Context, name string) (stack, error) {
 	return answer.Stacks[0], nil
 }
 
-// create creates the stack, after it has deleted an existing one. When the stack is
-// complete, create returns its outputs.
+// create deletes the stack if it exists, and creates it from the template. When the stack
+// is complete, create returns its outputs.
 func (l localstack) create(ctx context.Context, name string, template object,
 	parameters map[string]string) (map[string]string, error) {
 	if _, err := l.stack(ctx, name); err == nil {
@@ -128,7 +135,7 @@ func (l localstack) create(ctx context.Context, name string, template object,
 	if err != nil {
 		return nil, fmt.Errorf("template: %w", err)
 	}
-	// Without a bucket, a template may have at most 51,200 bytes.
+	// A template of more than 51,200 bytes must be in a bucket.
 	if err := l.upload(ctx, bucket, templateKey, text); err != nil {
 		return nil, err
 	}
@@ -163,6 +170,7 @@ func (l localstack) create(ctx context.Context, name string, template object,
 	}
 }
 
+// pause waits a second, or until ctx ends.
 func pause(ctx context.Context) error {
 	select {
 	case <-ctx.Done():

@@ -10,6 +10,7 @@ import (
 	"svc/pkg/edge/gateway/emulator"
 )
 
+// object is a JSON or YAML object of a decoded template.
 type object = map[string]any
 
 // copied are the types of resources that are copied with their properties, but
@@ -28,14 +29,15 @@ const (
 	stage = "live"
 )
 
-// code locates the zip of each function.
+// code says where the zip of each function is.
 type code struct {
 	bucket       string
-	keys         map[string]string // by function
+	keys         map[string]string // S3 keys of the zips, by the name of the function
 	architecture string            // arm64 or x86_64
 }
 
-// derive returns the REST variant of the template.
+// derive returns the variant of template.yaml for LocalStack: plain CloudFormation with a
+// REST API. text is template.yaml, and at says where the functions' zips are.
 func derive(text []byte, at code) (object, error) {
 	doc, err := emulator.Decode(text)
 	if err != nil {
@@ -52,13 +54,13 @@ func derive(text []byte, at code) (object, error) {
 		resource, _ := r.(object)
 		switch kind := resource["Type"]; {
 		case isHook(resource): // LocalStack has no CodeDeploy
-		case kind == "AWS::Serverless::Function" && resource["Condition"] != nil: // it is off by default
+		case kind == "AWS::Serverless::Function" && resource["Condition"] != nil: // off by default
 		case kind == "AWS::Serverless::Function":
 			if err := function(resources, name, globals, member(resource, "Properties"), at); err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
 		case copied[fmt.Sprint(kind)]:
-			resources[name] = object{"Type": kind, "Properties": resource["Properties"]} // retain nothing
+			resources[name] = object{"Type": kind, "Properties": resource["Properties"]} // no DeletionPolicy: retain nothing
 		}
 	}
 	if len(resources) == 0 {
@@ -66,7 +68,7 @@ func derive(text []byte, at code) (object, error) {
 	}
 	rest(resources, routes)
 	parameters := member(doc, "Parameters")
-	delete(member(parameters, "BaseUrl"), "AllowedPattern") // plain http locally
+	delete(member(parameters, "BaseUrl"), "AllowedPattern") // BaseUrl is a plain http address here
 	outputs := object{}
 	for _, name := range []string{"TableName", "KeyId", "SettlementDeadLettersUrl", "ProjectionDeadLettersUrl"} {
 		outputs[name] = member(doc, "Outputs")[name]
@@ -78,13 +80,15 @@ func derive(text []byte, at code) (object, error) {
 		"Parameters":  parameters, "Conditions": doc["Conditions"], "Resources": resources, "Outputs": outputs}, nil
 }
 
-// isHook reports whether a resource is the function that only CodeDeploy calls.
+// isHook reports whether a resource is the function that CodeDeploy calls before it
+// shifts traffic. Nothing else calls this function.
 func isHook(resource object) bool {
 	name := fmt.Sprint(member(member(resource, "Properties"), "FunctionName")["Fn::Sub"])
 	return strings.HasPrefix(name, "CodeDeployHook_")
 }
 
-// without replaces in a tree each choice by a condition with what stands for its being false.
+// without replaces each Fn::If on the condition in the tree by the value that it has if
+// the condition is false.
 func without(tree any, condition string) any {
 	switch v := tree.(type) {
 	case []any:
@@ -102,8 +106,8 @@ func without(tree any, condition string) any {
 	return tree
 }
 
-// imported returns a template with only the table, as in template.yaml. A change
-// set of type IMPORT accepts no resource that it does not import.
+// imported returns a template with only the table, as in template.yaml, for a change set
+// of type IMPORT. Such a change set accepts only resources that it imports.
 func imported(text []byte) (object, error) {
 	doc, err := emulator.Decode(text)
 	if err != nil {
@@ -114,9 +118,9 @@ func imported(text []byte) (object, error) {
 		"Resources": object{"Table": member(doc, "Resources")["Table"]}}, nil
 }
 
-// function adds a function, its role, its stream and its schedules to resources;
-// rest adds its routes. It returns an error if there is no code for the function,
-// or if an event's type is unknown.
+// function adds a function to resources, with its role, its event sources and its
+// schedules. The function rest adds its routes. It returns an error if at has no zip of
+// the function, or if an event's type is unknown.
 func function(resources object, name string, globals, properties object, at code) error {
 	if at.keys[name] == "" {
 		return errors.New("the function has no code: expected its zip in the bucket")
@@ -180,7 +184,8 @@ func function(resources object, name string, globals, properties object, at code
 	return nil
 }
 
-// schedule returns the rule that starts a function at the times of an event.
+// schedule returns the EventBridge rule that starts the function with the name. event has
+// the properties of the ScheduleV2 event in the template.
 func schedule(name string, event object) object {
 	target := object{"Id": name, "Arn": object{"Fn::GetAtt": []any{name, "Arn"}}}
 	if event["Input"] != nil {
@@ -191,7 +196,8 @@ func schedule(name string, event object) object {
 			"Targets": []any{target}}}
 }
 
-// role returns a function's role with its managed and its own policies.
+// role returns a function's IAM role. arns are its managed policies, and policies its
+// inline policies.
 func role(arns, policies []any) object {
 	return object{"Type": "AWS::IAM::Role", "Properties": object{"ManagedPolicyArns": arns,
 		"Policies": policies,
@@ -200,17 +206,19 @@ func role(arns, policies []any) object {
 			"Principal": object{"Service": "lambda.amazonaws.com"}}}}}}
 }
 
+// permission returns the resource that allows an AWS service, the principal, to call a
+// function.
 func permission(function, principal string) object {
 	return object{"Type": "AWS::Lambda::Permission", "Properties": object{"Action": "lambda:InvokeFunction",
 		"FunctionName": object{"Ref": function}, "Principal": principal}}
 }
 
-// anyMethod is the REST API's name for ANY.
+// anyMethod is what a REST API calls the method ANY in its OpenAPI document.
 const anyMethod = "x-amazon-apigateway-any-method"
 
-// rest adds the REST API. An HTTP API sends requests that match no route to
-// $default. For the same effect, a REST API needs an any-method on every path, and
-// on /{proxy+} for all other paths.
+// rest adds the REST API to resources. An HTTP API sends requests that match no route to
+// $default. To do the same, a REST API needs an any-method on every path, and on
+// /{proxy+} for all other paths.
 func rest(resources object, routes []emulator.Route) {
 	fallback := ""
 	for _, r := range routes {
@@ -250,6 +258,8 @@ func rest(resources object, routes []emulator.Route) {
 	}
 }
 
+// integration returns the method of the REST API that passes requests for the path to a
+// function.
 func integration(function, path string) object {
 	method := object{"responses": object{}, "x-amazon-apigateway-integration": object{"type": "aws_proxy",
 		"httpMethod": "POST", "passthroughBehavior": "when_no_match",
@@ -269,11 +279,13 @@ func integration(function, path string) object {
 	return method
 }
 
+// member returns the member of m with the name if it is an object, else nil.
 func member(m object, name string) object {
 	v, _ := m[name].(object)
 	return v
 }
 
+// list returns v as a list, nil if it is none.
 func list(v any) []any {
 	l, _ := v.([]any)
 	return l

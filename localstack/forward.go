@@ -32,6 +32,7 @@ func forward(ctx context.Context, from, to string) error {
 	}
 }
 
+// pass copies bytes in both directions between a connection and an address.
 func pass(in net.Conn, to string) {
 	defer func() { _ = in.Close() }()
 	out, err := net.Dial("tcp", to)

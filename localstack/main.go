@@ -23,8 +23,8 @@ import (
 	"svc/pkg/edge/gateway/emulator"
 )
 
-// bucket is the bucket of the zips and of the template. templateKey is the key of
-// the template in the bucket.
+// bucket is the S3 bucket with the zips and the template, and templateKey is the key of
+// the template. stackName is the name of the CloudFormation stack.
 const (
 	bucket      = "svc-functions"
 	templateKey = "template.json"
@@ -72,8 +72,9 @@ func main() {
 	}
 }
 
-// codeLocation returns where deploy uploads the functions' zips. It returns an
-// error if arch is not amd64 or arm64. CodeDeploy's hook has no zip.
+// codeLocation returns where deploy uploads the functions' zips. It returns an error if
+// arch is not amd64 or arm64. It omits the function of CodeDeploy's hook (see isHook),
+// which is not deployed.
 func codeLocation(arch string) (code, error) {
 	at := code{bucket: bucket, keys: map[string]string{}, architecture: map[string]string{"amd64": "x86_64",
 		"arm64": "arm64"}[arch]}
@@ -89,9 +90,11 @@ func codeLocation(arch string) (code, error) {
 	return at, err
 }
 
-// folder returns the folder of a function's main package.
+// folder returns the name of a function's folder below functions/. function is its name
+// in template.yaml.
 func folder(function string) string { return strings.ToLower(strings.TrimSuffix(function, "Function")) }
 
+// printTemplate prints the template for LocalStack.
 func printTemplate(arch string) error {
 	at, err := codeLocation(arch)
 	if err != nil {
@@ -114,20 +117,24 @@ func printImport() error {
 	return printJSON(doc)
 }
 
-// printCertificate prints the certificate of the end-to-end suite's receiver, which is
-// that of each server of httptest.
+// printCertificate prints the certificate of the webhook receiver in the end-to-end
+// suite. The receiver is a server of net/http/httptest, and all these servers have the
+// same certificate.
 func printCertificate() error {
 	s := httptest.NewTLSServer(http.NotFoundHandler())
 	defer s.Close()
 	return pem.Encode(os.Stdout, &pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
 }
 
+// printJSON prints a template as indented JSON.
 func printJSON(doc object) error {
 	e := json.NewEncoder(os.Stdout)
 	e.SetIndent("", "  ")
 	return e.Encode(doc)
 }
 
+// deploy builds the functions, replaces the stack, creates the signing keys, and prints
+// the variables for svc and the tests.
 func deploy(ctx context.Context, l localstack, arch string) error {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
 	defer cancel()
@@ -173,7 +180,8 @@ func deploy(ctx context.Context, l localstack, arch string) error {
 	return nil
 }
 
-// build builds every function into a new folder.
+// build builds every function for the processor arch into a new folder, and returns the
+// folder.
 func build(ctx context.Context, arch string) (string, error) {
 	dir, err := os.MkdirTemp("", "svc-functions-")
 	if err != nil {
@@ -182,8 +190,8 @@ func build(ctx context.Context, arch string) (string, error) {
 	return dir, replay.Build(ctx, replay.Builds{Arch: arch}, dir)
 }
 
-// pack creates a zip with the program as its bootstrap. The same program
-// always produces the same zip.
+// pack returns a zip with the program as the file bootstrap, as Lambda expects it. The
+// same program always produces the same zip.
 func pack(program string) ([]byte, error) {
 	text, err := os.ReadFile(program) //nolint:gosec // a program that it has just built
 	if err != nil {

@@ -109,7 +109,7 @@ source "$work/env"
 set +a
 (cd pkg/app && "../../$work/app.test" -test.v -test.run 'TestKMS|TestFilesInS3')
 "$work/svc" demo
-export SVC_PATIENCE=${SVC_PATIENCE:-600s} SVC_DIAL=${endpoint#http://}
+export SVC_FEW_TOOLS=1 SVC_PATIENCE=${SVC_PATIENCE:-600s} SVC_DIAL=${endpoint#http://}
 end_to_end
 localstack/walk.sh
 SVC=$work/svc localstack/alarms.sh

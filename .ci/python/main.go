@@ -1,5 +1,5 @@
-// Command python unpacks the Python that a Go module carries, and its pip, into a folder. Its first argument is the
-// folder, into which the second part, pip, goes as the folder pip.
+// Command python unpacks the Python and the pip that the Go module go-embed-python contains. Its argument is a folder:
+// Python goes into this folder, and pip into the subfolder pip.
 package main
 
 import (

@@ -12,6 +12,7 @@ import (
 	"svc/pkg/edge/api"
 )
 
+// addVersion adds the command svc version.
 func addVersion(c *cli.CLI, root *cobra.Command) {
 	root.AddCommand(&cobra.Command{Use: "version", Short: "Show the version, the commit and the Go release",
 		Example: "  svc version\n  svc version --json",
@@ -20,12 +21,12 @@ func addVersion(c *cli.CLI, root *cobra.Command) {
 		})})
 }
 
-// stamp is the commit that make build has built from, with -changed behind it if the
-// sources had changed since; "" for another build.
+// stamp is the commit of the build, followed by -changed if the sources had uncommitted
+// changes. make build sets it; other builds leave it "".
 var stamp string
 
-// version returns the version of the API, then what is known of the build: the
-// module's version, the commit, and the Go release.
+// version returns the version of the API, then what is known about the build: the version
+// of the module, the commit, and the Go release.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -34,7 +35,8 @@ func version() string {
 	return describe(info, stamp)
 }
 
-// describe prefers what Go recorded to the stamp, because Go also records the time.
+// describe returns the text of version. It prefers the commit that Go recorded to the
+// stamp, because Go also records the time.
 func describe(info *debug.BuildInfo, stamp string) string {
 	set := map[string]string{}
 	for _, s := range info.Settings {

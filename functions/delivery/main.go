@@ -1,4 +1,4 @@
-// Command delivery is the function for businesses and orders.
+// Command delivery is the Lambda function that serves the endpoints of businesses, menus and orders.
 package main
 
 import "svc/pkg/app"

@@ -1,4 +1,4 @@
-// Command docs is the function for the OpenAPI document, the reference page, /health and unknown paths.
+// Command docs is the Lambda function that serves the OpenAPI document, the reference page, /health and unknown paths.
 package main
 
 import "svc/pkg/app"

@@ -1,4 +1,5 @@
-// Command events is the function that streams events at a function URL.
+// Command events is the Lambda function that streams events to clients. It has a function URL, because API Gateway
+// cannot stream responses.
 package main
 
 import "svc/pkg/app"

@@ -1,4 +1,5 @@
-// Command feedback is the function for the roadmap.
+// Command feedback is the Lambda function that serves the endpoints of the feedback posts, a list that all tenants
+// share.
 package main
 
 import "svc/pkg/app"

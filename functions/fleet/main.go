@@ -1,4 +1,5 @@
-// Command fleet is the function for drivers and customers.
+// Command fleet is the Lambda function that serves operators' endpoints of drivers, their documents and statements, and
+// customers.
 package main
 
 import (

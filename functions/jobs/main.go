@@ -1,4 +1,5 @@
-// Command jobs is the function that runs the jobs which requests begin: exports and imports. A schedule starts it.
+// Command jobs is the Lambda function that works on jobs, such as exports and imports, which requests begin. It also
+// carries out the due tasks of privacy requests and retention. A schedule starts it.
 package main
 
 import (

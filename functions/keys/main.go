@@ -1,4 +1,4 @@
-// Command keys is the function that rotates the signing keys on a schedule.
+// Command keys is the Lambda function that rotates the signing keys on a schedule.
 package main
 
 import "svc/pkg/app"

@@ -1,5 +1,5 @@
-// Command mcp is the function for agents: an MCP server with a tool for every
-// operation of the API that is not switched off.
+// Command mcp is the Lambda function for agents: an MCP server with a tool for every operation of the API that is not
+// switched off.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Command oauth is the function for the authorization server (/oauth, /.well-known) and /health/ready.
+// Command oauth is the Lambda function that serves the authorization server (/oauth, /.well-known) and /health/ready.
 package main
 
 import "svc/pkg/app"

@@ -1,4 +1,5 @@
-// Command projection is the function that updates counters, search rows and rank rows from the table's stream.
+// Command projection is the Lambda function that maintains what is derived from the table's stream: counters, rows of
+// searches and ranks, and the event feed. It also tells dispatch which trips have changed.
 package main
 
 import (

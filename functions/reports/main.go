@@ -1,4 +1,5 @@
-// Command reports is the function for the report summary and the wallets.
+// Command reports is the Lambda function that serves operators' endpoints of reports, wallets, exports, imports and
+// privacy requests.
 package main
 
 import (

@@ -1,4 +1,5 @@
-// Command settings is the function for settings, service types, zones, branding, events and webhooks.
+// Command settings is the Lambda function that serves operators' endpoints of settings, service types, zones, branding,
+// events, webhooks and the sandbox.
 package main
 
 import "svc/pkg/app"

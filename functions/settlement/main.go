@@ -1,5 +1,5 @@
-// Command settlement is the function that writes receipts, postings and trip counts of completed trips. It reads the
-// table's stream. On a schedule it also settles the trips that the stream lost.
+// Command settlement is the Lambda function that writes the receipts, postings and trip counts of completed trips. It
+// reads the table's stream. On a schedule it also settles the trips whose stream records were lost.
 package main
 
 import "svc/pkg/app"

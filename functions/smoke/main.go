@@ -1,4 +1,5 @@
-// Command smoke is the smoke test that CodeDeploy calls before a new version of a function gets traffic.
+// Command smoke is the Lambda function that CodeDeploy calls before a new version of a function gets traffic: a smoke
+// test of that version.
 package main
 
 import "svc/pkg/app"

@@ -1,4 +1,4 @@
-// Command trips is the function for operators' requests about trips.
+// Command trips is the Lambda function that serves operators' endpoints of trips.
 package main
 
 import (

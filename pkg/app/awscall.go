@@ -18,7 +18,7 @@ import (
 // AWSCall is one signed request to a service of AWS. It is for services whose
 // SDK client would add a module for one call.
 type AWSCall struct {
-	Service string // the name that is signed, such as "ses"
+	Service string // the name in the signature, such as "ses"
 	Method  string
 	URL     string
 	Header  map[string]string
@@ -39,8 +39,9 @@ type AWSResponse struct {
 	Body   []byte
 }
 
-// Do sends the request and reads the response, of any status. It sends the request again
-// if a connection of an earlier one has been closed without a response.
+// Do signs the request with the credentials of cfg, sends it, and returns the response,
+// whatever its status. If an idle connection turns out to be closed, Do sends the request
+// again.
 func (c AWSCall) Do(ctx context.Context, cfg aws.Config) (AWSResponse, error) {
 	req, err := http.NewRequestWithContext(ctx, c.Method, c.URL, bytes.NewReader(c.Body))
 	if err != nil {
@@ -62,7 +63,7 @@ func (c AWSCall) Do(ctx context.Context, cfg aws.Config) (AWSResponse, error) {
 	if err := v4.NewSigner(plain).SignHTTP(ctx, who, req, hash, c.Service, cfg.Region, time.Now()); err != nil {
 		return AWSResponse{}, fmt.Errorf("%s: %w", c.Service, err)
 	}
-	// With this header, which is not sent, net/http repeats a POST whose kept connection turns out to be closed.
+	// net/http does not send this header. With it, net/http repeats a POST whose idle connection was closed.
 	req.Header["Idempotency-Key"] = nil
 	res, err := (&http.Client{Timeout: awsTimeout}).Do(req)
 	if err != nil {
@@ -76,11 +77,11 @@ func (c AWSCall) Do(ctx context.Context, cfg aws.Config) (AWSResponse, error) {
 	return AWSResponse{res.StatusCode, res.Header, body}, nil
 }
 
-// Endpoint returns the address of a service of AWS. id is the service's id in
-// the SDK, such as "cloudwatch". host is the first part of the public name,
-// such as "monitoring". The environment variable AWS_ENDPOINT_URL_ID, with the
-// id in capitals, comes first, then the address in the configuration, then the
-// public one. The variables are in the configuration's sources.
+// Endpoint returns the base URL of a service of AWS. id is the service's id in the SDK,
+// such as "cloudwatch". host is the first part of the public host name, such as
+// "monitoring". The first of these that exists is taken: the environment variable
+// AWS_ENDPOINT_URL_ID, with the id in capitals (read from cfg.ConfigSources);
+// cfg.BaseEndpoint; the public URL.
 func Endpoint(id, host string, cfg aws.Config) string {
 	for _, source := range cfg.ConfigSources {
 		if s, ok := source.(interface {

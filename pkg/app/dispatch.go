@@ -13,10 +13,11 @@ import (
 	"svc/pkg/base/panics"
 )
 
-// Queue passes messages about trips to the worker of dispatch, after a delay.
+// Queue passes messages about trips to the worker of dispatch, which finds drivers for
+// trips. The worker gets them after the delay.
 type Queue func(ctx context.Context, delay time.Duration, messages ...dispatch.Message) error
 
-// worker returns the worker of dispatch.
+// worker returns the worker that finds drivers for trips (pkg/background/dispatch).
 func (p *Runtime) worker() dispatch.Worker {
 	return dispatch.Worker{DB: p.DB, Now: p.Now,
 		Later: func(ctx context.Context, m dispatch.Message, delay time.Duration) error {
@@ -24,17 +25,17 @@ func (p *Runtime) worker() dispatch.Worker {
 		}}
 }
 
-// sweepDispatch makes the steps that are due: of trips, and of the robots of
-// sandboxes.
+// sweepDispatch carries out the due tasks: dispatch steps of trips, and steps of the
+// robots of sandboxes (pkg/background/robots).
 func (p *Runtime) sweepDispatch(ctx context.Context) error {
 	return errors.Join(p.worker().Sweep(ctx), robots.Worker{DB: p.DB, Now: p.Now, Pace: p.Pace, Still: p.NoRobots,
 		Advance: p.worker().Advance}.Sweep(ctx))
 }
 
-// Send passes messages to the queue. Without one, this process makes the steps:
-// those without a delay before Send returns. So the stream delivers a batch again
-// if the process ends before its steps are made, and a delayed step that is lost
-// with the process is due in the table, too.
+// Send passes messages about trips to the dispatch queue. Without a queue, this process
+// makes the dispatch steps. It makes a step without a delay before Send returns: if the
+// process ends before that, the stream delivers its batch again. A delayed step also has
+// a due task in the table, which stays if the process ends.
 func (p *Runtime) Send(ctx context.Context, delay time.Duration, messages ...dispatch.Message) error {
 	if p.Queue != nil {
 		return p.Queue(ctx, delay, messages...)
@@ -53,8 +54,9 @@ func (p *Runtime) Send(ctx context.Context, delay time.Duration, messages ...dis
 	return nil
 }
 
-// Dispatching makes the steps of the queue's messages. The function's schedule
-// sends the event {"sweep": true}: then Dispatching makes the steps that are due.
+// Dispatching is the Serve of DispatchFunction. It handles the messages of the dispatch
+// queue: it makes a step of each trip. The function's schedule sends the event
+// {"sweep": true}: then Dispatching makes the steps of due tasks.
 func Dispatching(p *Runtime, _ string) (any, error) {
 	if err := p.useQueue(); err != nil {
 		return nil, err
@@ -82,7 +84,8 @@ func Dispatching(p *Runtime, _ string) (any, error) {
 	}, nil
 }
 
-// useQueue makes the process send to the queue that its environment names.
+// useQueue sets p.Queue to the SQS queue of dispatch that the environment names. It does
+// nothing if the environment names none or Queue is set.
 func (p *Runtime) useQueue() error {
 	if p.Config.DispatchQueue == "" || p.Queue != nil {
 		return nil
@@ -95,7 +98,8 @@ func (p *Runtime) useQueue() error {
 	return nil
 }
 
-// SQS returns the queue of dispatch at the address.
+// SQS returns a Queue that sends to the SQS queue with the URL. load loads the
+// configuration of the AWS SDK.
 func SQS(ctx context.Context, url string, load Loader) (Queue, error) {
 	return sqsQueue(ctx, "dispatch", url, load, func(dispatch.Message) string { return "" })
 }

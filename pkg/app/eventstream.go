@@ -13,13 +13,15 @@ import (
 	"svc/pkg/edge/gateway"
 )
 
-// StreamRows are the rows whose responses a function URL streams. The gateway cannot
-// stream, so the row is also one of SettingsFunction, which responds with one page.
+// StreamRows returns the endpoints whose responses a function URL streams. API Gateway
+// cannot stream, so SettingsFunction serves the same endpoints and responds with one
+// page.
 func StreamRows(*table.DB) []api.Row { return event.StreamRows() }
 
-// Streaming serves the rows at a function URL that streams. Everybody can reach the
-// URL, so it does not start without an origin secret. The URL's own name is not the
-// address of the service, so it does not start without BASE_URL either.
+// Streaming returns the Serve of a function that serves the endpoints in rows at a
+// function URL and streams their responses. Anybody can reach that URL, so the function
+// does not start without an origin secret. The URL is not the service's public address,
+// so the function does not start without BASE_URL either.
 func Streaming(rows func(*table.DB) []api.Row) Serve {
 	return func(p *Runtime, function string) (any, error) {
 		switch c := p.Config; {
@@ -38,15 +40,16 @@ func Streaming(rows func(*table.DB) []api.Row) Serve {
 	}
 }
 
-// logged is before with a line for each request that it rejects, because no gateway
-// logs the requests to a function URL.
+// logged wraps h with the checks of front.before. It writes a log line to w for each
+// request that these checks reject, because a function URL has no gateway that logs such
+// requests.
 func (f front) logged(h http.Handler, rows []api.Row, w io.Writer, function string) http.Handler {
 	l := newLines(w, function)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began, seen, passed := time.Now(), &status{ResponseWriter: w}, false
 		f.before(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			passed = true
-			h.ServeHTTP(w, r) // which can be flushed
+			h.ServeHTTP(w, r) // h gets the original w, because it must flush
 		}), rows).ServeHTTP(seen, r)
 		if !passed {
 			l.write(func(b line) line {
@@ -57,7 +60,8 @@ func (f front) logged(h http.Handler, rows []api.Row, w io.Writer, function stri
 	})
 }
 
-// EventStreams returns the handlers of StreamRows, by path.
+// EventStreams returns the handlers that stream events, by path, for a server that does
+// not run in Lambda.
 func (p *Runtime) EventStreams() (map[string]http.Handler, error) {
 	out := map[string]http.Handler{}
 	rows := StreamRows(p.DB)

@@ -26,7 +26,7 @@ import (
 	"svc/pkg/edge/api"
 )
 
-// Bucket keeps files in an S3 bucket. It implements jobs.Files and api.Links.
+// Bucket stores files in an S3 bucket. It implements jobs.Files and api.Links.
 type Bucket struct {
 	Name   string
 	Config aws.Config
@@ -42,14 +42,15 @@ func (b Bucket) call(ctx context.Context, method, file, query string, body []byt
 	return b.with(ctx, nil, method, file, query, body)
 }
 
-// with is call with headers.
+// with sends a request for a file with the header, and returns an error unless the status
+// is 2xx.
 func (b Bucket) with(ctx context.Context, header map[string]string, method, file, query string, body []byte) (
 	AWSResponse, error) {
 	answer, err := AWSCall{Service: "s3", Method: method, URL: b.address(file) + query, Header: header, Body: body}.Do(
 		ctx, b.Config)
 	if err == nil && answer.Status/100 != 2 {
 		var fault struct{ Code string }
-		_ = xml.Unmarshal(answer.Body, &fault) // without a code, the status says enough
+		_ = xml.Unmarshal(answer.Body, &fault) // without a code, the error has the status only
 		err = &s3Error{answer.Status, fault.Code}
 	}
 	return answer, err
@@ -63,28 +64,29 @@ type s3Error struct {
 
 func (e *s3Error) Error() string { return fmt.Sprintf("S3 responds %d %s", e.status, e.code) }
 
-// Begin implements jobs.Files.
+// Begin implements jobs.Files. It returns S3's id of the upload.
 func (b Bucket) Begin(ctx context.Context, file string) (string, error) {
 	answer, err := b.call(ctx, http.MethodPost, file, "?uploads=", nil)
 	if err != nil {
 		return "", err
 	}
-	var out struct{ UploadId string } // the name in S3's response
+	var out struct{ UploadId string } // S3's response has the id under this name
 	if err := xml.Unmarshal(answer.Body, &out); err != nil || out.UploadId == "" {
 		return "", errors.Join(errors.New("S3 returned no upload id"), err)
 	}
 	return out.UploadId, nil
 }
 
-// Part implements jobs.Files. The tag is the ETag of the part.
+// Part implements jobs.Files. upload is the id that Begin returned. The result is the
+// ETag of the part.
 func (b Bucket) Part(ctx context.Context, file, upload string, n int, content []byte) (string, error) {
 	q := url.Values{"partNumber": {strconv.Itoa(n)}, "uploadId": {upload}}
 	answer, err := b.call(ctx, http.MethodPut, file, "?"+q.Encode(), content)
 	return answer.Header.Get("ETag"), err
 }
 
-// Finish implements jobs.Files. S3 returns InvalidPart if a part has another ETag.
-// S3 may also report an error in a response with the status 200.
+// Finish implements jobs.Files. S3 returns InvalidPart if a part does not have the ETag
+// in tags. S3 may also report an error in a response with the status 200.
 func (b Bucket) Finish(ctx context.Context, file, upload string, tags []string) error {
 	type part struct {
 		PartNumber int
@@ -108,7 +110,7 @@ func (b Bucket) Finish(ctx context.Context, file, upload string, tags []string) 
 		return jobs.ErrParts
 	case errors.As(err, &s3) && s3.code == "NoSuchUpload":
 		if _, done := b.call(ctx, http.MethodHead, file, "", nil); done == nil {
-			return nil // an earlier call has made the file
+			return nil // an earlier call of Finish has made the file
 		}
 		return jobs.ErrParts
 	case err == nil && strings.Contains(string(answer.Body), "<Error>"):
@@ -129,14 +131,14 @@ func (b Bucket) Get(ctx context.Context, file string) ([]byte, error) {
 	return answer.Body, err
 }
 
-// listed is an object in a list.
+// listed is one object in S3's response to a list request.
 type listed struct {
 	Key, ETag string
 	Size      int64
 }
 
-// list returns at most n objects whose names begin with a text. A HEAD would need the
-// right to list all objects to tell that one is missing.
+// list returns at most n objects whose names begin with prefix. Stat uses it, because a
+// HEAD request tells that an object is missing only to a caller who may list all objects.
 func (b Bucket) list(ctx context.Context, prefix string, n int) ([]listed, error) {
 	q := url.Values{"list-type": {"2"}, "prefix": {prefix}, "max-keys": {strconv.Itoa(n)}}
 	answer, err := b.call(ctx, http.MethodGet, "", "?"+q.Encode(), nil)
@@ -147,7 +149,7 @@ func (b Bucket) list(ctx context.Context, prefix string, n int) ([]listed, error
 	return out.Contents, xml.Unmarshal(answer.Body, &out)
 }
 
-// Stat implements jobs.Files. The tag is the ETag.
+// Stat implements jobs.Files. It returns the size in bytes and the ETag.
 func (b Bucket) Stat(ctx context.Context, file string) (int64, string, error) {
 	found, err := b.list(ctx, file, 1)
 	if err != nil || len(found) == 0 || found[0].Key != file {
@@ -156,7 +158,8 @@ func (b Bucket) Stat(ctx context.Context, file string) (int64, string, error) {
 	return found[0].Size, found[0].ETag, nil
 }
 
-// Range implements jobs.Files.
+// Range implements jobs.Files. It returns jobs.ErrReplaced if the ETag of the file is not
+// tag.
 func (b Bucket) Range(ctx context.Context, file, tag string, from, n int64) ([]byte, error) {
 	answer, err := b.with(ctx, map[string]string{"If-Match": tag, "Range": fmt.Sprintf("bytes=%d-%d", from, from+n-1)},
 		http.MethodGet, file, "", nil)
@@ -166,7 +169,7 @@ func (b Bucket) Range(ctx context.Context, file, tag string, from, n int64) ([]b
 	return answer.Body, err
 }
 
-// Remove implements jobs.Files.
+// Remove implements jobs.Files. It deletes every object whose name begins with folder.
 func (b Bucket) Remove(ctx context.Context, folder string) error {
 	for {
 		found, err := b.list(ctx, folder, 1000)
@@ -181,7 +184,8 @@ func (b Bucket) Remove(ctx context.Context, folder string) error {
 	}
 }
 
-// Upload implements api.Links: a form whose fields S3 checks
+// Upload implements api.Links. It returns an HTML form that uploads the file; most is the
+// largest size in bytes. S3 checks the signed fields of the form
 // (https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-HTTPPOSTConstructPolicy.html).
 func (b Bucket) Upload(ctx context.Context, file string, most int64, now time.Time) (api.Upload, error) {
 	who, err := b.Config.Credentials.Retrieve(ctx)
@@ -216,8 +220,9 @@ func (b Bucket) Upload(ctx context.Context, file string, most int64, now time.Ti
 		ExpiresAt: timestamp.Format(end)}, nil
 }
 
-// Link implements api.Links. An address ends earlier if the function's credentials
-// do.
+// Link implements api.Links. It returns a URL that downloads the file under the name as.
+// The URL is valid for api.LinkLife, or for less if the function's credentials expire
+// earlier.
 func (b Bucket) Link(ctx context.Context, file, as string, now time.Time) (string, error) {
 	who, err := b.Config.Credentials.Retrieve(ctx)
 	if err != nil {

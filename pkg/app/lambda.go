@@ -28,13 +28,13 @@ import (
 	"svc/pkg/oauth/session"
 )
 
-// Serve returns the handler that Lambda calls with a function's events.
+// Serve returns the handler that Lambda calls with a function's events. function is its
+// name in template.yaml, such as TripsFunction.
 type Serve func(p *Runtime, function string) (any, error)
 
-// Start runs a function in Lambda; it is the wiring of
-// functions/<group>/main.go. Each main passes in what it serves, so that its
-// program contains no code of other functions. Therefore nothing here may
-// reference all functions.
+// Start runs a function in Lambda; functions/<group>/main.go calls it. Each main passes
+// in what it serves, so that its program contains no code of other functions. Therefore
+// Start and what it calls must not reference all functions.
 func Start(function string, serve Serve) {
 	c := config.Read(os.Getenv)
 	logger := slog.New(slog.NewJSONHandler(os.Stdout, &slog.HandlerOptions{Level: c.Level(slog.LevelInfo)}))
@@ -75,6 +75,7 @@ func collectLess(c config.Config) {
 // memory": 1,769 MB have the equivalent of one vCPU.
 func OneProcessor(memory int64) bool { return memory > 0 && memory <= 1769 }
 
+// start opens the function's table and returns the handler that serve makes.
 func start(function string, serve Serve, c config.Config, logger *slog.Logger) (any, error) {
 	p := &Runtime{BaseURL: c.BaseURL, Now: time.Now, Logger: logger, Config: c, RefreshGrace: c.RefreshGrace,
 		Rates:   api.Rates{Tenant: c.TenantRate, Client: c.ClientRate},
@@ -91,7 +92,7 @@ func start(function string, serve Serve, c config.Config, logger *slog.Logger) (
 	return serve(p, function)
 }
 
-// API serves the rows.
+// API returns the Serve of a function that serves the endpoints in rows.
 func API(rows func(*table.DB) []api.Row) Serve {
 	return func(p *Runtime, function string) (any, error) {
 		if err := p.mailer(); err != nil {
@@ -101,8 +102,8 @@ func API(rows func(*table.DB) []api.Row) Serve {
 	}
 }
 
-// Agents serves the rows as tools of the MCP server. An operation that is
-// switched off is no tool.
+// Agents returns the Serve of the MCP server. Its tools are the endpoints in rows that
+// are not switched off (SWITCHED_OFF).
 func Agents(rows func(*table.DB) []api.Row) Serve {
 	return func(p *Runtime, function string) (any, error) {
 		if err := p.mailer(); err != nil {
@@ -113,8 +114,8 @@ func Agents(rows func(*table.DB) []api.Row) Serve {
 	}
 }
 
-// Authorization serves the authorization server, with the metrics for handlers
-// without rows.
+// Authorization is the Serve of OAuthFunction, the authorization server. Its endpoints
+// are not in a list of rows, so measured writes their log lines.
 func Authorization(p *Runtime, function string) (any, error) {
 	var err error
 	if p.Sealer, err = Sealer(context.Background(), p.Config, p.aws); err != nil {
@@ -128,7 +129,8 @@ func Authorization(p *Runtime, function string) (any, error) {
 	})
 }
 
-// mailer sets Mail if the environment names an address to mail from.
+// mailer sets p.Mail to a mailer of Amazon SES if the environment names an address to
+// mail from.
 func (p *Runtime) mailer() (err error) {
 	if from := p.Config.MailFrom; from != "" {
 		p.Mail, err = SES(context.Background(), from, p.Config.MailConfigurationSet, p.aws)
@@ -136,15 +138,16 @@ func (p *Runtime) mailer() (err error) {
 	return err
 }
 
-// Documents serves the OpenAPI document, the reference page, /health and
-// /health/live, and the 404 or 405 of any other request.
+// Documents is the Serve of DocsFunction: it serves the OpenAPI document, the reference
+// page, /health and /health/live, and the 404 or 405 of any other request.
 func Documents(p *Runtime, function string) (any, error) {
 	return p.requests(function, func(at *Runtime) (http.Handler, error) {
 		return published.New(at.BaseURL, page.ShowMissing, at.tiles()), nil
 	})
 }
 
-// Rotation creates and removes signing keys.
+// Rotation returns the handler of KeysFunction (Function.Serve). A schedule calls it, and it
+// creates and removes signing keys.
 func Rotation(p *Runtime, _ string) (any, error) {
 	var err error
 	if p.Sealer, err = Sealer(context.Background(), p.Config, p.aws); err != nil {
@@ -153,15 +156,16 @@ func Rotation(p *Runtime, _ string) (any, error) {
 	return guarded(p.Keys().Rotate), nil
 }
 
-// guarded makes a panic of a handler its error. Otherwise the process ends with it, and
-// with the other events that it handles.
+// guarded returns a handler that turns a panic into an error. Otherwise the panic would
+// end the process, and with it the other events that the process handles.
 func guarded(handle func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error { return panics.Try(func() error { return handle(ctx) }) }
 }
 
-// Settling writes receipts, postings and trip counts for a batch of the stream.
-// The function's schedule sends the event {"sweep": true}. For this event,
-// Settling settles the trips that the stream lost and covers zones of an older build.
+// Settling is the Serve of SettlementFunction. It writes receipts, postings and trip
+// counts for a batch of the table's stream. The function's schedule sends the event
+// {"sweep": true}. For this event, Settling settles the trips that the stream lost, and
+// writes covers of zones that an older build stored without one (projection.Zones).
 func Settling(p *Runtime, function string) (any, error) {
 	if err := p.keepLostRecords(); err != nil {
 		return nil, err
@@ -179,10 +183,12 @@ func Settling(p *Runtime, function string) (any, error) {
 	}, nil
 }
 
-// Working runs the open jobs.
+// Working is the Serve of JobsFunction. It runs due privacy requests and the deletion of
+// old data, then the open jobs (Runtime.work).
 func Working(p *Runtime, _ string) (any, error) { return guarded(p.work), nil }
 
-// Phoning gives a function the numbering plans of phones.
+// Phoning returns serve with read as the function that parses phone numbers. The
+// numbering plans behind read are large, so only some functions link them.
 func Phoning(read func(typed, country string) *phone.Number, serve Serve) Serve {
 	return func(p *Runtime, function string) (any, error) {
 		p.ReadPhone = read
@@ -190,8 +196,9 @@ func Phoning(read func(typed, country string) *phone.Number, serve Serve) Serve 
 	}
 }
 
-// Projecting updates counters, search rows and rank rows for a batch of the
-// stream.
+// Projecting is the Serve of ProjectionFunction. For a batch of the table's stream, it
+// updates derived data and event feeds, and tells dispatch which trips have changed
+// (Runtime.projection).
 func Projecting(p *Runtime, function string) (any, error) {
 	if err := errors.Join(p.keepLostRecords(), p.useQueue(), p.useWebhookQueue()); err != nil {
 		return nil, err
@@ -199,9 +206,10 @@ func Projecting(p *Runtime, function string) (any, error) {
 	return lagged(p.projection(), os.Stdout, function, p.Now), nil
 }
 
-// requests turns a function's events into requests to the handler that build
-// returns for the service's address. Without BASE_URL, the first event supplies the
-// address. rows are the endpoints that can be switched off.
+// requests returns the Lambda handler of a function that serves HTTP. build returns the
+// function's http.Handler; at is p with the public address of the service. Without
+// BASE_URL, the first event supplies the address. rows are the endpoints that can be
+// switched off.
 func (p *Runtime) requests(function string, build func(at *Runtime) (http.Handler, error), rows ...api.Row) (any,
 	error) {
 	if p.Config.Wrong != nil {
@@ -226,9 +234,9 @@ func (p *Runtime) requests(function string, build func(at *Runtime) (http.Handle
 	}), nil
 }
 
-// tiles returns what finds the origin of a company's map, if an operator of the company
-// signed in with the request's browser. Without the settings the console shows no map of
-// others.
+// tiles returns a function for published.New. That function returns the origin of the map
+// tiles of the company with the id, if an operator of the company has signed in with the
+// browser of the request, else "".
 func (p *Runtime) tiles() func(r *http.Request, id string) string {
 	if p.DB == nil {
 		return func(*http.Request, string) string { return "" }

@@ -14,8 +14,8 @@ import (
 	"svc/pkg/base/timestamp"
 )
 
-// DeadLetter is an object in S3 with records that a function on the stream gave
-// up, in the form of AWS Lambda's own letters.
+// DeadLetter is an object in S3 with stream records that a function could not process. It
+// has the form in which Lambda itself writes such objects.
 type DeadLetter struct {
 	Context struct {
 		Condition string `json:"condition"` // why the records were given up
@@ -33,10 +33,11 @@ type DeadLetter struct {
 	Payload json.RawMessage `json:"payload"`
 }
 
-// keepLostRecords makes the function put the records that it gives up into the
-// bucket of Config. The key begins with the function's name, by which a rule in
-// template.yaml finds the function's queue. The object of an item that was stored
-// before stays: a second object would be a second message.
+// keepLostRecords sets p.GiveUp to a function that writes dead letters into the S3 bucket
+// Config.LostRecords. Without such a bucket, it does nothing. An object's key begins with
+// the name of the function. By this name, a rule in template.yaml sends a message about
+// the object to the function's dead-letter queue. GiveUp leaves an object that exists
+// already, because a second write would send a second message.
 func (p *Runtime) keepLostRecords() error {
 	if p.Config.LostRecords == "" {
 		return nil

@@ -17,12 +17,12 @@ import (
 	"svc/pkg/oauth"
 )
 
-// mailTimeout bounds one mail.
+// mailTimeout is the longest time that sending one mail may take.
 const mailTimeout = 10 * time.Second
 
-// SES returns a mailer that sends by Amazon SES (API version 2, SendEmail),
-// from an address that SES has verified. The configuration set, unless it is "", reports
-// what bounced. SES sends one signed request itself, because the SDK's SES client would
+// SES returns a mailer that sends by Amazon SES (API version 2, SendEmail), from an
+// address that SES has verified. set is the configuration set that reports bounces, ""
+// for none. The mailer signs the request itself, because the SDK's SES client would
 // double the function's code size.
 func SES(ctx context.Context, from, set string, load Loader) (oauth.Mailer, error) {
 	cfg, err := load(ctx)
@@ -50,7 +50,8 @@ func SES(ctx context.Context, from, set string, load Loader) (oauth.Mailer, erro
 	}, nil
 }
 
-// sesMessage is the body of SendEmail.
+// sesMessage returns the body of a SendEmail request to SES, without the JSON encoding.
+// set may be "".
 func sesMessage(from, set, to, subject, text string) any {
 	type content struct{ Data, Charset string }
 	type simple struct {
@@ -68,8 +69,8 @@ func sesMessage(from, set, to, subject, text string) any {
 	return out
 }
 
-// mails returns the mailer of everything that mails, nil if this process cannot mail. It
-// sends nothing to an address that refused mail.
+// mails returns the mailer that the service uses, nil if this process cannot send mail.
+// It sends nothing to a blocked address: one that bounced, or whose owner complained.
 func (p *Runtime) mails() oauth.Mailer {
 	if p.Mail == nil {
 		return nil
@@ -87,8 +88,8 @@ func (p *Runtime) mails() oauth.Mailer {
 	}
 }
 
-// mailPerson mails a person of the platform for a company, as often in an hour as the
-// limit of mails about webhooks allows.
+// mailPerson sends a mail about a webhook of the tenant to the operator with the id. A
+// limit bounds how many such mails a tenant causes in an hour.
 func (p *Runtime) mailPerson(ctx context.Context, tenant, id, subject, text string) error {
 	limits := throttle.New(p.DB, p.Now, nil, p.Logger)
 	if err := limits.Count(ctx, throttle.Mail(p.Config.MailLimits, config.MailWebhook, tenant)); err != nil {
@@ -101,10 +102,10 @@ func (p *Runtime) mailPerson(ctx context.Context, tenant, id, subject, text stri
 	return p.mails()(ctx, one.Email, subject, text)
 }
 
-// blockMail stops mail to the addresses that SES reports.
+// blockMail blocks mail to the addresses in a report of SES about bounces and complaints.
 func (p *Runtime) blockMail(ctx context.Context, report events.SNSEntity) error {
 	n, err := mail.NewStops(p.DB, p.Now).Refused(ctx, report.Message)
-	if errors.Is(err, mail.ErrReport) { // it would be no better the next time
+	if errors.Is(err, mail.ErrReport) { // a repeated message could not be read either
 		p.Logger.WarnContext(ctx, "a message about mails", "id", report.MessageID, "error", err)
 		return nil
 	}

@@ -34,10 +34,12 @@ type lines struct {
 	buf line
 }
 
+// newLines returns lines that go to w. function is the function's name in template.yaml.
 func newLines(w io.Writer, function string) *lines {
 	return &lines{w: w, function: strings.TrimSuffix(function, "Function")}
 }
 
+// write writes one log line. fill adds the members of its JSON object.
 func (l *lines) write(fill func(line) line) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -45,9 +47,10 @@ func (l *lines) write(fill func(line) line) {
 	_, _ = l.w.Write(l.buf) // a closed log cannot be fixed here
 }
 
-// line is a JSON object that is being written.
+// line is the JSON object of a log line, while it is being written.
 type line []byte
 
+// addName begins a JSON member with the name. The caller appends the value.
 func (b line) addName(name string) line {
 	if len(b) > 1 {
 		b = append(b, ',')
@@ -55,6 +58,7 @@ func (b line) addName(name string) line {
 	return append(append(append(b, '"'), name...), `":`...)
 }
 
+// addText adds a JSON member with a text, unless the text is empty.
 func (b line) addText(name, value string) line {
 	if value == "" {
 		return b
@@ -69,6 +73,7 @@ func (b line) addText(name, value string) line {
 	return append(append(append(b, '"'), value...), '"')
 }
 
+// addNumber adds a JSON member with a number, unless the number is zero.
 func (b line) addNumber(name string, value float64) line {
 	if value == 0 {
 		return b
@@ -76,10 +81,10 @@ func (b line) addNumber(name string, value float64) line {
 	return strconv.AppendFloat(b.addName(name), value, 'f', -1, 64)
 }
 
-// ids writes the request's id. If the caller chose that id, ids also writes the
-// gateway's. It also writes the function, unless the request is a call of a
-// smoke test: the metric filters count only lines that name a function, so such
-// a call turns no alarm red.
+// ids writes the request's id. If the caller chose that id, ids also writes the id that
+// the gateway gave. It also writes the function, unless the request is a call of a smoke
+// test: the metric filters count only lines that name a function, so such a call raises
+// no alarm.
 func (b line) ids(ctx context.Context, id, function string) line {
 	b = b.addText("request_id", id).addText("gateway_id", gateway.Replaced(ctx, id))
 	if gateway.Direct(ctx) {
@@ -88,11 +93,10 @@ func (b line) ids(ctx context.Context, id, function string) line {
 	return b.addText("function", function)
 }
 
-// cost writes the time, round trips and capacity units of a request. Each line
-// of a request has the member ms, and no other line has it. Most requests make
-// one round trip. So if a line has units but no round_trips, the request made
-// one. If a single round trip consumed nothing, because it failed, cost writes
-// round_trips too.
+// cost writes the time (took), round trips and capacity units of a request. Each line of
+// a request has the member ms, and no other line has it. Most requests make one round
+// trip, so a line with units but without round_trips means one. If a single round trip
+// consumed nothing, because it failed, cost writes round_trips too.
 func (b line) cost(took time.Duration, used table.Usage) line {
 	b = b.addNumber("ms", max(1, math.Round(took.Seconds()*1000)))
 	if used.Sequential != 1 || used.ReadUnits+used.WriteUnits+used.IndexUnits == 0 {
@@ -101,8 +105,8 @@ func (b line) cost(took time.Duration, used table.Usage) line {
 	return b.addNumber("read_units", used.ReadUnits).addNumber("write_units", used.WriteUnits+used.IndexUnits)
 }
 
-// Requests returns an observer that writes the line of each request to w.
-// function is the function's name in template.yaml.
+// Requests returns an observer that writes the log line of each request to w. function is
+// the function's name in template.yaml.
 func Requests(w io.Writer, function string) func(context.Context, api.Observation) {
 	l := newLines(w, function)
 	return func(ctx context.Context, o api.Observation) {
@@ -145,9 +149,10 @@ func FailedCheck(o api.Observation) string {
 	return ""
 }
 
-// measured writes the lines of a handler without rows: the authorization
-// server. The operation is the second segment of the path, or "" for a response
-// with status 404. The server itself logs the causes of failures.
+// measured wraps h, the handler of the authorization server, and writes the log line of
+// each request to w. The API's handlers do so themselves (Requests). The operation is the
+// second segment of the path, or "" for a response with status 404. The server itself
+// logs the causes of failures.
 func measured(h http.Handler, w io.Writer, function string) http.Handler {
 	l := newLines(w, function)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -167,9 +172,9 @@ func measured(h http.Handler, w io.Writer, function string) http.Handler {
 	})
 }
 
-// crashes writes the line of a request whose handler panics, because the
-// handler writes none. The gateway package responds to such a request with 500
-// and logs the stack.
+// crashes wraps h. If h panics, crashes writes the log line of the request to w, because
+// h writes none. The gateway package responds to such a request with 500 and logs the
+// stack.
 func crashes(h http.Handler, w io.Writer, function string) http.Handler {
 	l := newLines(w, function)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -188,6 +193,7 @@ func crashes(h http.Handler, w io.Writer, function string) http.Handler {
 	})
 }
 
+// status is a ResponseWriter that remembers the response's status code.
 type status struct {
 	http.ResponseWriter
 	code int
@@ -199,9 +205,9 @@ func (s *status) WriteHeader(code int) {
 	s.ResponseWriter.WriteHeader(code)
 }
 
-// lagged writes a line for each batch of a stream function: records, failed
-// records, units, and milliseconds from the batch's oldest write to the end of
-// the work. No metric filter reads this lag. The alarm uses Lambda's metric
+// lagged wraps the handler h of a stream function. It writes a log line for each batch to
+// w: records, failed records, units, and milliseconds from the batch's oldest write to
+// the end of the work. No metric filter reads this lag. The alarm uses Lambda's metric
 // IteratorAge.
 func lagged(h StreamHandler, w io.Writer, function string, now func() time.Time) StreamHandler {
 	l := newLines(w, function)

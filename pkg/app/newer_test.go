@@ -246,7 +246,7 @@ func TestUnknownSurvivesEveryWrite(t *testing.T) {
 		apptest.Unprice(t, rt.DB, slug)
 	}
 	n.replaced, n.lost = map[string]bool{}, map[string]bool{} // of the service, not of the demo
-	e2e.Run(t, e2e.Target{BaseURL: running.BaseURL, Patience: 10 * time.Minute})
+	e2e.Run(t, e2e.Target{BaseURL: running.BaseURL, DB: rt.DB, FewTools: true, Patience: 10 * time.Minute})
 	widen(t, running.BaseURL)
 	testkit.Must(t, running.Poller.Drain(t.Context())) // the earlier names are counted
 	operate(t, rt)

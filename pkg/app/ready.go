@@ -28,12 +28,12 @@ type readiness struct {
 	keys *signing.Keys
 
 	mu     sync.Mutex // held during a check: concurrent callers share its result
-	until  time.Time  // the result is kept until then
+	until  time.Time  // when the result expires
 	failed string     // "table", "keys" or "disk" if it failed in the last check, else ""
 }
 
-// authorization returns the handler of OAuthFunction: the authorization server
-// and /health/ready, because no other function may open signing keys.
+// authorization returns the handler of OAuthFunction: the authorization server and
+// /health/ready. The latter is here because no other function may open signing keys.
 func (p *Runtime) authorization() http.Handler {
 	server, ready := p.AuthorizationServer().Handler(), &readiness{p: p, keys: p.Keys()}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -40,17 +40,18 @@ func useRuntimeAPI(address string, events int) {
 	}
 }
 
-// joined is a connection on which the headers of a request with a body of
-// unknown length wait for the first piece of the body. net/http sends such
-// headers at once, because the body may come much later. For Lambda, the
-// complete body exists before the request is sent, so nothing is delayed.
+// joined is a connection that sends the headers of a request together with the first
+// piece of its body, if the body has no known length. net/http sends such headers at
+// once, because the body may come much later. For Lambda, the complete body exists
+// before the request is sent, so nothing is delayed.
 type joined struct {
 	net.Conn
-	headers []byte // headers that wait, or empty
+	headers []byte // request headers that are not sent yet, or empty
 }
 
-// Write implements io.Writer. net/http calls it from one goroutine, and always
-// ends such a body with a chunk, so headers never wait for nothing.
+// Write implements io.Writer. It keeps the headers of a request with a chunked body, and
+// sends them with the next bytes. net/http calls Write from one goroutine, and ends a
+// chunked body with a last chunk, so kept headers are always sent.
 func (c *joined) Write(p []byte) (int, error) {
 	if len(c.headers) == 0 && waits(p) {
 		c.headers = withMode(append(c.headers, p...))
@@ -65,14 +66,15 @@ func (c *joined) Write(p []byte) (int, error) {
 	return max(0, n-waited), err
 }
 
+// Parts of a request's bytes, by which waits and withMode recognize its headers.
 var (
 	endOfHeaders = []byte("\r\n\r\n")
 	streamedType = []byte("\r\nContent-Type: application/vnd.awslambda.http-integration-response\r\n")
 	inChunks     = []byte("\r\nTransfer-Encoding: chunked\r\n")
 )
 
-// waits reports whether the bytes are the headers of a request whose body
-// follows in chunks, and nothing else.
+// waits reports whether p holds the headers of a request whose body follows in chunks,
+// and nothing else.
 func waits(p []byte) bool {
 	end := bytes.Index(p, endOfHeaders)
 	return end >= 0 && end+len(endOfHeaders) == len(p) && bytes.HasPrefix(p, []byte("POST ")) &&

@@ -12,30 +12,33 @@ import (
 	"svc/pkg/domain/webhook"
 )
 
-// How many attempts of one group and of one endpoint a process without a queue makes at
-// the same time. Groups do not wait for one another, as in a fair queue, so a company
-// whose receivers hang holds up nobody else; nor does such an endpoint hold up the
-// company's others.
+// The largest numbers of webhook attempts that a process without a queue makes at the same
+// time, for one group (webhook.Message.Group) and for one endpoint. Groups do not wait for each
+// other, as in a fair queue. So receivers that hang delay neither other companies nor the
+// other endpoints of their company.
 const (
 	attemptsOfGroup    = 16
 	attemptsOfEndpoint = 4
 )
 
-// attemptWait is how long a sweep waits for an attempt. After a longer one, a later sweep
-// finds how it ended.
+// attemptWait is how long a sweep waits for the attempt of a webhook delivery, which runs in a
+// goroutine of its own. The goroutine keeps the result of a longer attempt for a later sweep.
 const attemptWait = time.Second
 
-// resultKept is how long it is known how a sweep's attempt ended.
+// resultKept is how long the result of an attempt is kept for a later sweep.
 const resultKept = 10 * time.Minute
 
-// senders are the attempts that this process waits for or makes.
+// senders sends webhooks in a process without a queue. It has the attempts that wait in
+// this process or are under way.
 type senders struct {
 	mu      sync.Mutex
-	waiting map[string][]*attempt // by group, in order
-	now     map[string]int        // that are under way, by group and by endpoint
-	known   map[string]*attempt   // that wait, are under way, or ended and were not asked for since
+	waiting map[string][]*attempt // attempts that wait, by group, oldest first
+	now     map[string]int        // how many attempts are under way, by group and by endpoint
+	known   map[string]*attempt   // by message: waiting, under way, or ended with a result that a sweep will read
 }
 
+// attempt is one attempt to send a message. err is its result once done is closed. If
+// swept is true, a sweep began the attempt and reads the result.
 type attempt struct {
 	message webhook.Message
 	work    func() error
@@ -44,16 +47,17 @@ type attempt struct {
 	err     error
 }
 
-// localSenders are those of the process.
+// localSenders sends the webhooks of this process, if the process has no queue.
 var localSenders = &senders{waiting: map[string][]*attempt{}, now: map[string]int{}, known: map[string]*attempt{}}
 
+// keyOf returns the key of a message in senders.known.
 func keyOf(m webhook.Message) string {
-	text, _ := json.Marshal(m) // of our own type: it cannot fail
+	text, _ := json.Marshal(m) // a Message always has a JSON form
 	return string(text)
 }
 
-// send makes an attempt when its group and endpoint have room. One that is known already
-// is not made twice.
+// send calls work, which sends the message, as soon as the limits of its group and
+// endpoint allow. It does nothing if an attempt for the message is known already.
 func (s *senders) send(m webhook.Message, work func() error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,13 +67,16 @@ func (s *senders) send(m webhook.Message, work func() error) {
 	}
 }
 
+// add puts an attempt for the message into s.known, without starting it. work makes the
+// attempt.
 func (s *senders) add(m webhook.Message, work func() error, swept bool) *attempt {
 	one := &attempt{message: m, work: work, swept: swept, done: make(chan struct{})}
 	s.known[keyOf(m)] = one
 	return one
 }
 
-// begin makes the attempts of a group that wait and have room.
+// begin starts the waiting attempts of a group, as far as the limits of group and
+// endpoint allow.
 func (s *senders) begin(group string) {
 	for {
 		i := slices.IndexFunc(s.waiting[group], func(a *attempt) bool { return s.room(a.message) })
@@ -85,12 +92,17 @@ func (s *senders) begin(group string) {
 	}
 }
 
+// endpointOf returns the key of the message's endpoint in senders.now.
 func endpointOf(m webhook.Message) string { return m.Group() + "#" + m.Endpoint }
 
+// room reports whether the message's group and endpoint may have one more attempt under
+// way.
 func (s *senders) room(m webhook.Message) bool {
 	return s.now[m.Group()] < attemptsOfGroup && s.now[endpointOf(m)] < attemptsOfEndpoint
 }
 
+// make starts an attempt in a goroutine. After the attempt, the goroutine starts waiting
+// attempts of the same group.
 func (s *senders) make(one *attempt) {
 	names := []string{one.message.Group(), endpointOf(one.message)}
 	for _, name := range names {
@@ -106,7 +118,7 @@ func (s *senders) make(one *attempt) {
 				delete(s.now, name)
 			}
 		}
-		if one.swept { // the next sweep asks how it ended, unless its row is gone
+		if one.swept { // the next sweep reads the result, unless the due task is gone
 			time.AfterFunc(resultKept, func() { s.forget(one) })
 		} else {
 			delete(s.known, keyOf(one.message))
@@ -115,6 +127,7 @@ func (s *senders) make(one *attempt) {
 	}()
 }
 
+// forget drops the result of an attempt.
 func (s *senders) forget(one *attempt) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,8 +143,9 @@ func (s *senders) idle() bool {
 	return len(s.now) == 0 && len(s.waiting) == 0
 }
 
-// sweep makes the attempt of a row that is due. It returns due.ErrWaits while the
-// attempt is under way, and if its group or endpoint has no room.
+// sweep makes the attempt for the message of a due task and returns the attempt's result.
+// It returns due.ErrWaits if the attempt is still under way after attemptWait, or if the
+// limits allow no attempt now.
 func (s *senders) sweep(ctx context.Context, m webhook.Message, work func() error) error {
 	s.mu.Lock()
 	one := s.known[keyOf(m)]

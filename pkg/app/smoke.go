@@ -15,10 +15,10 @@ import (
 
 // Times of a smoke test. Its function has 120 seconds.
 const (
-	smokeOne    = 20 * time.Second // for one call, cold start included
+	smokeOne    = 20 * time.Second // the longest time of one call, cold start included
 	smokePause  = 2 * time.Second  // before a repeated call
 	smokeReport = 20 * time.Second // part of the function's time that is reserved for the report
-	smokeTries  = 3                // of a call, and of the report
+	smokeTries  = 3                // attempts of a call, and of the report
 )
 
 // lifecycle is the event with which CodeDeploy calls a hook.
@@ -39,17 +39,18 @@ type smoke struct {
 	pause   time.Duration
 }
 
-// SmokeTest serves CodeDeploy's hook. The environment has the version of each
-// function under the function's name.
+// SmokeTest is the Serve of SmokeFunction, the hook of CodeDeploy (smoke). An environment
+// variable with the name of each function has the ARN of its new version.
 func SmokeTest(p *Runtime, _ string) (any, error) { return newSmoke(p).handle, nil }
 
+// newSmoke returns the smoke test with the function's configuration.
 func newSmoke(p *Runtime) *smoke {
 	return &smoke{log: p.Logger, baseURL: p.BaseURL, config: p.Config, load: p.aws, call: smokeOne,
 		pause: smokePause}
 }
 
-// handle always reports to CodeDeploy, because CodeDeploy waits an hour for a
-// hook that does not report.
+// handle runs the smoke test and reports the result to CodeDeploy. It reports in any
+// case, because CodeDeploy waits an hour for a hook that does not report.
 func (s *smoke) handle(ctx context.Context, e lifecycle) error {
 	status := "Succeeded"
 	for _, err := range s.failures(ctx) {
@@ -60,9 +61,9 @@ func (s *smoke) handle(ctx context.Context, e lifecycle) error {
 	return s.untilItSucceeds(ctx, func() error { return s.report(ctx, e, status) })
 }
 
-// failures returns what failed: at most one call for each function, unknown words
-// in SWITCHED_OFF, and a panic. A variable with a wrong value fails alone, before
-// any call.
+// failures runs the smoke test and returns what failed: at most one call for each
+// function, and unknown words in SWITCHED_OFF. A panic is a failure too. If a variable
+// has a wrong value, failures makes no call and returns that error alone.
 func (s *smoke) failures(ctx context.Context) (failed []error) {
 	err := panics.Try(func() error {
 		failed = s.tried(ctx)
@@ -74,6 +75,7 @@ func (s *smoke) failures(ctx context.Context) (failed []error) {
 	return failed
 }
 
+// tried implements failures, but does not recover from panics.
 func (s *smoke) tried(ctx context.Context) (failed []error) {
 	if deadline, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc
@@ -91,7 +93,7 @@ func (s *smoke) tried(ctx context.Context) (failed []error) {
 	}
 	for _, function := range append(RequestFunctions(), Events) {
 		version := s.config.Versions[function]
-		if function == Events && version == "" { // the stack has none
+		if function == Events && version == "" { // the stack has no EventsFunction
 			continue
 		}
 		for _, c := range probes(function) {
@@ -120,7 +122,8 @@ func (s *smoke) untilItSucceeds(ctx context.Context, do func() error) error {
 	}
 }
 
-// try makes one call and checks the response.
+// try makes the call c to one version of a function and checks the response. version is
+// the ARN of the version.
 func (s *smoke) try(ctx context.Context, version string, c probe, f front) error {
 	ctx, cancel := context.WithTimeout(ctx, s.call)
 	defer cancel()
@@ -131,8 +134,8 @@ func (s *smoke) try(ctx context.Context, version string, c probe, f front) error
 	return c.checkResponse(answer, s.address(), f.off[c.off])
 }
 
-// address returns the service's address for the event of a call. If BASE_URL is
-// not set, any address will do.
+// address returns the service's address for the event of a call: BASE_URL, or an invented
+// address if BASE_URL is not set.
 func (s *smoke) address() string {
 	if s.baseURL == "" {
 		return "https://smoke.invalid"
@@ -140,7 +143,8 @@ func (s *smoke) address() string {
 	return s.baseURL
 }
 
-// invoke calls one version of a function with Lambda's Invoke.
+// invoke calls one version of a function with Lambda's API operation Invoke. version is
+// the ARN of the version.
 func (s *smoke) invoke(ctx context.Context, version string, event []byte) ([]byte, error) {
 	part := strings.Split(version, ":") // arn:aws:lambda:REGION:ACCOUNT:function:NAME:VERSION
 	if len(part) != 8 {
@@ -158,7 +162,7 @@ func (s *smoke) invoke(ctx context.Context, version string, event []byte) ([]byt
 	return res.Body, nil
 }
 
-// report sends the result to CodeDeploy.
+// report sends the status, "Succeeded" or "Failed", to CodeDeploy.
 func (s *smoke) report(ctx context.Context, e lifecycle, status string) error {
 	body, err := json.Marshal(map[string]string{"deploymentId": e.DeploymentID,
 		"lifecycleEventHookExecutionId": e.ExecutionID, "status": status})

@@ -11,14 +11,13 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// probe is one call of a smoke test. It reads, changes nothing, and needs no
-// credentials.
+// probe is one call of a smoke test. A probe only reads, and needs no credentials.
 type probe struct {
 	method, path, body string
 	off                string // the word of SWITCHED_OFF that turns the response into a 503
-	signed             bool   // send unknownToken
+	signed             bool   // the call sends unknownToken
 	want               int
-	holds              string // what the body contains; {base} is the service's address
+	holds              string // what the response's body must contain; {base} is the service's address
 }
 
 // probes returns the calls that try a function. A function rejects a token of
@@ -74,8 +73,8 @@ func (p probe) event(base string) []byte {
 		e.RequestContext.DomainName, e.Headers["host"] = u.Hostname(), u.Host
 	}
 	e.RequestContext.HTTP = events.APIGatewayV2HTTPRequestContextHTTPDescription{Method: p.method, Path: p.path,
-		Protocol: "HTTP/1.1", SourceIP: "192.0.2.1", UserAgent: "svc-smoke"} // an address of nobody, RFC 5737
-	text, _ := json.Marshal(e) // texts only
+		Protocol: "HTTP/1.1", SourceIP: "192.0.2.1", UserAgent: "svc-smoke"} // an address for documentation, RFC 5737
+	text, _ := json.Marshal(e) // a struct of texts always has a JSON form
 	return text
 }
 
@@ -87,7 +86,8 @@ func unknownToken() string {
 		encode(make([]byte, 64))
 }
 
-// checkResponse compares the response with the expected one.
+// checkResponse returns an error if the response is not the expected one. base is the
+// service's address. off says that the endpoint is switched off, so a 503 is expected.
 func (p probe) checkResponse(answer []byte, base string, off bool) error {
 	var a events.APIGatewayV2HTTPResponse
 	if err := json.Unmarshal(answer, &a); err != nil || a.StatusCode == 0 {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// perBatch is how many messages SQS takes in one request.
+// perBatch is the maximum number of messages in one request to SQS.
 const perBatch = 10
 
 // sqsEntry is one message of SendMessageBatch. Its fields have the API's names.
@@ -20,10 +20,11 @@ type sqsEntry struct {
 	MessageGroupId  string `json:",omitempty"`
 }
 
-// sqsQueue returns a function that sends messages to a queue after a delay. Errors
-// call the queue by name. group returns the group of a message, "" for none. The
-// requests are signed here (API version 2012-11-05, SendMessageBatch), because the
-// SDK's client for SQS would add to the size of a function that needs one call of it.
+// sqsQueue returns a function that sends messages to the SQS queue with the URL.
+// Consumers get a message after the delay. Errors call the queue by name. group returns
+// the group of a message, "" for none. The requests are signed here (API version
+// 2012-11-05, SendMessageBatch), because the SDK's client for SQS would add to the size
+// of a function that needs one call of it.
 func sqsQueue[M any](ctx context.Context, name, url string, load Loader, group func(M) string) (
 	func(ctx context.Context, delay time.Duration, messages ...M) error, error) {
 	cfg, err := load(ctx)

@@ -23,28 +23,33 @@ import (
 // records to retry.
 type StreamHandler func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error)
 
+// settlement returns the function on the stream that settles trips: it writes their
+// receipts and postings.
 func (p *Runtime) settlement() settlement.Function {
 	return settlement.Function{DB: p.DB, Now: p.Now, GiveUp: p.giveUp(Settlement)}
 }
 
+// persons returns the runner of privacy requests (to export or erase a person's data) and
+// of the tenants' retention, which deletes old data.
 func (p *Runtime) persons() erasure.Runner {
 	return erasure.Runner{DB: p.DB, Files: p.Files, Now: p.Now}
 }
 
+// jobs returns the runner of the open jobs: exports, imports and privacy requests.
 func (p *Runtime) jobs() jobs.Runner {
 	return jobs.Runner{DB: p.DB, Files: p.Files, Now: p.Now, Phones: p.ReadPhone, Persons: p.persons()}
 }
 
-// work runs what is due of persons' requests, then the open jobs.
+// work runs the due tasks of privacy requests and of the deletion of old data, then the
+// open jobs.
 func (p *Runtime) work(ctx context.Context) error {
 	return errors.Join(guarded(p.persons().Sweep)(ctx), guarded(p.jobs().Run)(ctx))
 }
 
-// projection returns the stream's second reader. It counts, it appends to the
-// event feeds, it tells dispatch which trips have changed, it reads phones, it
-// keeps riders' addresses within their number, it keeps
-// the covers of zones, and it lists drivers by place. If one of them fails on a record, the
-// others still process it.
+// projection returns the handler of the stream's second reader. It updates counters,
+// event feeds, phone numbers, saved addresses, covers of zones (the map cells of each
+// zone) and the list of drivers by location. It also tells dispatch which trips have
+// changed. If one of these fails on a record, the others still process it.
 func (p *Runtime) projection() StreamHandler {
 	counts := projection.Function{DB: p.DB, Step: projection.Step{Now: p.Now, RankRows: feedback.RankRows}}
 	feeds, giveUp := feed.Function{DB: p.DB, Now: p.Now, Send: p.SendWebhooks}, p.giveUp(Projection)
@@ -62,6 +67,7 @@ func (p *Runtime) projection() StreamHandler {
 	}
 }
 
+// giveUp returns p.GiveUp for the function with the name, nil if p.GiveUp is nil.
 func (p *Runtime) giveUp(function string) stream.GiveUp {
 	if p.GiveUp == nil {
 		return nil
@@ -71,17 +77,19 @@ func (p *Runtime) giveUp(function string) stream.GiveUp {
 	}
 }
 
-// StreamHandlers returns the functions on the table's stream, by name.
+// StreamHandlers returns the handlers of the functions on the table's stream, by the
+// function's name.
 func (p *Runtime) StreamHandlers() map[string]StreamHandler {
 	return map[string]StreamHandler{Settlement: p.settlement().Handle, Projection: p.projection()}
 }
 
-// sweepTenants settles trips that the stream lost, and then covers zones of an older build.
+// sweepTenants settles trips that the stream lost, and then writes the missing covers
+// (map cells) of zones (projection.Zones).
 func (p *Runtime) sweepTenants(ctx context.Context) error {
 	return errors.Join(p.settlement().Sweep(ctx), projection.Zones{DB: p.DB}.Sweep(ctx))
 }
 
-// Scheduled returns what the functions on a schedule do, by name.
+// Scheduled returns what each function on a schedule does, by the function's name.
 func (p *Runtime) Scheduled() map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{Keys: p.Keys().Rotate, Settlement: p.sweepTenants,
 		Dispatch: p.sweepDispatch, Jobs: p.work, Deliver: p.sweepWebhooks}

@@ -21,6 +21,7 @@ import (
 // WebhookQueue passes messages to the sender of webhooks, after a delay.
 type WebhookQueue func(ctx context.Context, delay time.Duration, messages ...webhook.Message) error
 
+// secrets returns the sealer of webhook secrets.
 func (p *Runtime) secrets() signing.Sealer {
 	if p.Secrets != nil {
 		return p.Secrets
@@ -28,6 +29,8 @@ func (p *Runtime) secrets() signing.Sealer {
 	return p.Sealer
 }
 
+// answers returns the sealer that encrypts secrets in stored responses (idempotency
+// records).
 func (p *Runtime) answers() signing.Sealer {
 	if p.Answers != nil {
 		return p.Answers
@@ -35,7 +38,7 @@ func (p *Runtime) answers() signing.Sealer {
 	return p.Sealer
 }
 
-// Sender returns the worker that sends webhooks.
+// Sender returns the worker that sends webhooks (pkg/background/deliver).
 func (p *Runtime) Sender() deliver.Worker {
 	w := deliver.Worker{DB: p.DB, Now: p.Now, Secrets: p.secrets(), Client: deliver.Public(), Later: p.SendWebhooks}
 	if p.Local || strings.HasPrefix(p.BaseURL, "http://127.0.0.1:") {
@@ -47,15 +50,15 @@ func (p *Runtime) Sender() deliver.Worker {
 	return w
 }
 
-// SendWebhooks passes messages to the queue. Without one this process sends them,
-// after SendWebhooks has returned, so an endpoint that hangs does not stop the
-// stream. Each message is a row that is due until it is handled, so that it outlives
-// the process. What comes after a delay is due already.
+// SendWebhooks passes messages to the queue. Without a queue, this process sends them
+// after SendWebhooks has returned, so an endpoint that hangs does not stop the stream.
+// Each message without a delay has a due task until it is handled, so it survives the
+// end of the process. For a message with a delay, the caller has stored such a task.
 func (p *Runtime) SendWebhooks(ctx context.Context, delay time.Duration, messages ...webhook.Message) error {
 	if p.Webhooks != nil {
 		return p.Webhooks(ctx, delay, messages...)
 	}
-	w, at := p.Sender(), p.Now().Add(time.Second) // a row that is due already would get another time
+	w, at := p.Sender(), p.Now().Add(time.Second) // Add would store a past task under another time
 	for some := range slices.Chunk(messages, perTransaction) {
 		tx := p.DB.Platform("DUE").Write()
 		for _, m := range some {
@@ -78,7 +81,7 @@ func (p *Runtime) SendWebhooks(ctx context.Context, delay time.Duration, message
 				}
 				tx := p.DB.Platform("DUE").Write()
 				w.Book(m).Remove(tx, webhook.TaskOf(m, at))
-				return tx.Commit(ctx) // else the sweep finds nothing to do
+				return tx.Commit(ctx) // after an error, the sweep finds that the message was handled
 			})
 		}
 		if delay == 0 {
@@ -90,10 +93,11 @@ func (p *Runtime) SendWebhooks(ctx context.Context, delay time.Duration, message
 	return nil
 }
 
-// perTransaction is how many messages one transaction makes due.
+// perTransaction is how many due tasks SendWebhooks stores in one transaction.
 const perTransaction = 50
 
-// sweepWebhooks sends what is due.
+// sweepWebhooks puts the webhook messages of due tasks into the queue. Without a queue,
+// this process sends them.
 func (p *Runtime) sweepWebhooks(ctx context.Context) error {
 	w := p.Sender()
 	return w.Sweep(ctx, func(ctx context.Context, m webhook.Message) error {
@@ -104,8 +108,8 @@ func (p *Runtime) sweepWebhooks(ctx context.Context) error {
 	})
 }
 
-// Sealing gives a function that serves rows the right to seal secrets of webhooks, also
-// beside stored responses.
+// Sealing returns serve with the sealers that encrypt webhook secrets and secrets beside
+// stored responses.
 func Sealing(serve Serve) Serve {
 	return func(p *Runtime, function string) (any, error) {
 		err := p.sealWebhooks()
@@ -119,6 +123,8 @@ func Sealing(serve Serve) Serve {
 	}
 }
 
+// sealWebhooks sets p.Secrets, the sealer of webhook secrets, if the environment names a
+// key.
 func (p *Runtime) sealWebhooks() (err error) {
 	if p.Config.KeyID != "" || p.Config.SealingKeyFile != "" {
 		p.Secrets, err = WebhookSealer(context.Background(), p.Config, p.aws)
@@ -126,9 +132,10 @@ func (p *Runtime) sealWebhooks() (err error) {
 	return err
 }
 
-// Delivering sends what the messages of the queue say. The function's schedule sends
-// the event {"sweep": true}: then Delivering puts what is due into the queue. A topic
-// sends what SES reports about mails.
+// Delivering is the Serve of DeliverFunction. It handles the messages of the webhook
+// queue. The function's schedule sends the event {"sweep": true}: then Delivering puts
+// the messages of due tasks into the queue. An SNS topic sends the reports of SES about
+// mails.
 func Delivering(p *Runtime, _ string) (any, error) {
 	if err := p.sealWebhooks(); err != nil {
 		return nil, err
@@ -147,7 +154,7 @@ func Delivering(p *Runtime, _ string) (any, error) {
 		if event.Sweep {
 			return out, p.sweepWebhooks(ctx)
 		}
-		for _, r := range event.Records { // SNS calls with one record, and again if that fails
+		for _, r := range event.Records { // SNS sends one record in an event, and sends it again after an error
 			if r.SNS != nil {
 				return out, p.blockMail(ctx, *r.SNS)
 			}
@@ -172,19 +179,22 @@ func Delivering(p *Runtime, _ string) (any, error) {
 	}, nil
 }
 
-// deliverRecord is a message of the queue, or of the topic if it has SNS.
+// deliverRecord is a record of an event of DeliverFunction: a message of the SQS queue
+// or, if SNS is set, of the SNS topic.
 type deliverRecord struct {
 	events.SQSMessage
 	SNS *events.SNSEntity `json:"Sns"`
 }
 
-// mostReceived is how often a message may come with which the work panics. Then it is
-// kept as dead.
+// mostReceived is how often a message whose handling panics is received before it
+// becomes a dead due task (due.Book.GiveUp).
 const mostReceived = 10
 
+// deliverOne handles one message. It returns true if the queue must deliver the message
+// again.
 func (p *Runtime) deliverOne(ctx context.Context, r events.SQSMessage) (failed bool) {
 	var m webhook.Message
-	if err := json.Unmarshal([]byte(r.Body), &m); err != nil { // it would be no better the next time
+	if err := json.Unmarshal([]byte(r.Body), &m); err != nil { // a repeated message could not be read either
 		p.Logger.ErrorContext(ctx, "webhook message that cannot be read", "id", r.MessageId, "error", err)
 		return false
 	}
@@ -202,9 +212,9 @@ func (p *Runtime) deliverOne(ctx context.Context, r events.SQSMessage) (failed b
 	return true
 }
 
-// useWebhookQueue makes the process send to the queue that its environment names.
-// A message has a group: a fair queue then keeps one tenant's flood from delaying the
-// others.
+// useWebhookQueue sets p.Webhooks to the SQS queue that the environment names, if any.
+// Each message has a group: the fair queue of SQS then keeps one tenant's flood from
+// delaying the others.
 func (p *Runtime) useWebhookQueue() (err error) {
 	if url := p.Config.WebhookQueue; url != "" && p.Webhooks == nil {
 		p.Webhooks, err = sqsQueue(context.Background(), "webhooks", url, p.aws, webhook.Message.Group)

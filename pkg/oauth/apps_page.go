@@ -13,6 +13,7 @@ import (
 	"svc/pkg/oauth/session"
 )
 
+// appsForm is the purpose of the page's form token (Session.FormToken).
 const appsForm = "apps"
 
 // appsPage shows a person's connected applications.

@@ -37,8 +37,9 @@ func (s *Server) ShowClient(ctx context.Context, id string) (ClientSummary, erro
 	return summary(c), err
 }
 
-// ListClients returns one page of all clients, newest first; see
-// clients.Registry.List.
+// ListClients returns one page of all clients, newest first, and the position at which it
+// ends, "" on the last page. after is the position of the previous page, or "" (see
+// clients.Registry.List).
 func (s *Server) ListClients(ctx context.Context, after string, limit int) ([]ClientSummary, string, error) {
 	found, next, err := s.clients.List(ctx, after, limit)
 	out := make([]ClientSummary, len(found))
@@ -48,6 +49,7 @@ func (s *Server) ListClients(ctx context.Context, after string, limit int) ([]Cl
 	return out, next, err
 }
 
+// summary returns what an operator of the platform sees of the client.
 func summary(c clients.Client) ClientSummary {
 	out := ClientSummary{ID: c.ID, Name: c.Name, RedirectURIs: c.RedirectURIs, AuthMethod: c.AuthMethod,
 		Scopes: c.Scopes, LogoURI: c.LogoURI, Contacts: c.Contacts, CreatedAt: c.CreatedAt, Disabled: c.Disabled}

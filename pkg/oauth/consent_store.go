@@ -21,8 +21,8 @@ import (
 	"svc/pkg/oauth/tokens"
 )
 
-// mostApps is the maximum number of consents listed per tenant. Together with
-// the flags and the actor, they are one batch of 100 items.
+// mostApps is the maximum number of consents listed per tenant. Together with the tenant's
+// flags and the actor, they are one batch get of 100 items.
 const mostApps = 98
 
 // consentStore stores what people consented to.
@@ -39,11 +39,12 @@ type consentDoc struct {
 	Allowed string `json:"since"` // when the person last agreed on the consent page
 }
 
+// consentKey returns the key of the actor's consent to the client in the tenant.
 func consentKey(t table.Tenant, client, actor string) table.Key {
 	return t.Key("CONSENT", client, actor, "CONSENT")
 }
 
-// consentsOf returns the partition of by-g1 with an actor's consents, by
+// consentsOf returns the partition of the index by-g1 with an actor's consents, sorted by
 // client.
 func consentsOf(t table.Tenant, actor string) string { return authz.ConsentsOf(t, actor) }
 
@@ -57,7 +58,7 @@ func agreed(consent table.Item) []string {
 	return consent.Strings("allowed")
 }
 
-// pairs returns each resource with each scope.
+// pairs returns each resource with each scope, as "/mcp tenant.trips:read".
 func pairs(resources, scopes []string) []string {
 	out := make([]string, 0, len(resources)*len(scopes))
 	for _, resource := range resources {
@@ -75,28 +76,29 @@ func (a *authorization) wanted() []string {
 }
 
 // agrees reports whether a consent permits the granted scopes at every resource
-// that the request asks for. It permits nothing to an agent if the tenant now
-// lets agents do more than it did then.
+// that the request asks for. A consent permits nothing to an agent if the tenant now
+// lets agents do more than it did at the time of the consent.
 func (a *authorization) agrees(consent, actor table.Item) bool {
 	had := agreed(consent)
 	return inForce(consent, actor) && authz.Stricter(a.agents, a.agentsThen) == a.agents &&
 		!slices.ContainsFunc(a.wanted(), func(pair string) bool { return !slices.Contains(had, pair) })
 }
 
-// inForce reports whether the actor's attribute since is the same as when the
-// consent was stored. A new membership, a new password, or the end of all tokens
-// of the actor (login.EndTokens) changes the attribute and so voids the consent.
+// inForce reports whether the consent and the actor exist, and the actor's attribute
+// since is the same as when the consent was stored. A new membership, a new password, or
+// the end of all tokens of the actor (login.EndTokens) changes the attribute and so voids
+// the consent.
 func inForce(consent, actor table.Item) bool {
 	return consent.Found() && actor.Found() && consent.Text("since") == actor.Text("since")
 }
 
-// add is a condition that stores the person's consent to the granted scopes.
-// What an earlier consent permits stays permitted, if that consent is still in
-// force. The consent and the code are written in one transaction.
+// add returns a function that adds the person's consent to the granted scopes to a
+// transaction, in which the code is stored too. What an earlier consent permits
+// stays permitted, if that consent is still in force.
 //
-// A consent to a client that the page named as the company's or the platform's
-// own permits nothing by itself. The client may change its own registration, and
-// the new one must not profit from the name.
+// If the page named the client as the company's or the platform's own, the stored
+// consent permits nothing. The client may change its own registration later, and
+// must then not profit from a consent that it got with this name.
 func (c consentStore) add(ctx context.Context, a *authorization) (func(*table.Tx), error) {
 	if a.own != "" {
 		return c.put(ctx, a, none)
@@ -104,9 +106,12 @@ func (c consentStore) add(ctx context.Context, a *authorization) (func(*table.Tx
 	return c.put(ctx, a, a.wanted())
 }
 
+// Declares the personal data in the items of type consent.
 var _ = table.Kind[any]{Type: "consent", Personal: "e-mail address, applications, sign-ups not finished",
 	Erasure: "deletes"}
 
+// put returns a function that adds to a transaction a consent that permits given, which are
+// pairs of a resource and a scope.
 func (c consentStore) put(ctx context.Context, a *authorization, given []string) (func(*table.Tx), error) {
 	t := c.db.Tenant(a.Tenant.ID)
 	key := consentKey(t, a.client.ID, a.session.Actor)
@@ -114,7 +119,7 @@ func (c consentStore) put(ctx context.Context, a *authorization, given []string)
 	if err != nil {
 		return nil, fmt.Errorf("consent: %w", err)
 	}
-	a.agentsThen = a.agents // the page said so
+	a.agentsThen = a.agents // the consent page showed what the tenant lets agents do
 	doc, scopes := consentDoc{a.client.ID, a.client.Name, timestamp.Format(c.now())}, slices.Clone(a.granted)
 	given, agents := slices.Clone(given), a.agents
 	if was.Found() && was.Text("since") == a.since {
@@ -163,7 +168,7 @@ func (c consentStore) list(ctx context.Context, n *session.Session) ([]page.App,
 	}
 	slices.SortStableFunc(all, func(a, b consent) int { return strings.Compare(b.Allowed, a.Allowed) })
 	var out []page.App
-	entries := map[string]int{} // by client
+	entries := map[string]int{} // index in out, by client
 	for _, found := range all {
 		i, listed := entries[found.Client]
 		if !listed {
@@ -175,7 +180,7 @@ func (c consentStore) list(ctx context.Context, n *session.Session) ([]page.App,
 	return out, nil
 }
 
-// consent is a stored consent and what the page shows of it.
+// consent is a stored consent, and what the page of connected applications shows of it.
 type consent struct {
 	consentDoc
 	grant page.Grant

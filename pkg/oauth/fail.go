@@ -11,7 +11,7 @@ import (
 	"svc/pkg/oauth/protocol"
 )
 
-// fail writes the error response. It logs an error with a 5xx status, unless
+// fail writes the error response for err. It logs an error with a 5xx status, unless
 // the request's context has ended.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	e := protocol.AsError(err)
@@ -33,14 +33,14 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	protocol.WriteJSON(w, status, map[string]string{"error": e.Code, "error_description": e.Description})
 }
 
-// named returns the members of a log line that name the request.
+// named returns the members of a log line that identify the request.
 func named(ctx context.Context, w http.ResponseWriter) slog.Attr {
 	return gateway.Named(ctx, w.Header().Get(gateway.RequestHeader))
 }
 
-// logged writes one line for every 4xx. Of the request, the line contains only
-// the id and the method: the path is the route's, not the caller's. Server.fail
-// and pages.fail log a 5xx, with its cause.
+// logged wraps next and writes one log line for every response with a 4xx status. Of the
+// request, the line contains only the id and the method: the path is the route's, not the
+// caller's. Server.fail and pages.fail log a 5xx, with its cause.
 func (s *Server) logged(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		seen := &statusRecorder{ResponseWriter: w}

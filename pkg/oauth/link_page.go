@@ -25,30 +25,31 @@ type Mailer func(ctx context.Context, to, subject, text string) error
 const (
 	// MailedLinkLife is how long a link that a person requested is valid.
 	MailedLinkLife = time.Hour
-	forgotForm     = "forgot"
+	forgotForm     = "forgot"        // path and form token's purpose of the page for a forgotten password
 	linksAnAccount = 3               // links mailed to one account per hour, at most; each request counts
 	linksAMailbox  = 6               // requests of one form per hour that name one address, at all companies together
-	mailTime       = 3 * time.Second // the default of Config.MailTime
+	mailTime       = 3 * time.Second // default of Config.MailTime, the time of the response to a valid POST
 )
 
 // linkPage mails one-time links to set a password. It serves two paths: one for
 // people who forgot theirs, and one for riders who want an account.
 type linkPage struct {
-	name string // forgotForm or signUpForm: of the path and of the form
+	name string // forgotForm or signUpForm: the end of the path, and the name of the form
 	*pages
 	*authorizations
 	links    *link.Store
 	throttle *throttle.Throttle
-	limit    int           // requests per network address and hour
-	mail     Mailer        // nil if the server cannot mail
-	wait     time.Duration // negative for none
-	after    func(time.Duration) <-chan time.Time
+	limit    int                                  // requests per network address and hour
+	mail     Mailer                               // nil if the server cannot mail
+	wait     time.Duration                        // how long the response to a valid POST takes; negative for no wait
+	after    func(time.Duration) <-chan time.Time // time.After, or a test's clock
 }
 
-// open determines whose account a request for a link is about. A person who
-// comes from the sign-in page of an authorization keeps its query, which leads
-// back. The error is a *protocol.PageError if the server cannot mail, or if nobody of this
-// audience and company may sign up. A sign-up without an audience is a rider's.
+// open determines whose account a request for a link is about. If the person comes from
+// the sign-in page of an authorization, the result has the authorization's query, with
+// which the person returns to it. The error is a *protocol.PageError if the server cannot
+// mail, or if nobody of this audience and company may sign up. A sign-up without an
+// audience is a rider's.
 func (p *linkPage) open(r *http.Request) (company.Own, error) {
 	if p.mail == nil {
 		return company.Own{}, &protocol.PageError{Status: http.StatusNotFound, Kind: "request",
@@ -69,6 +70,7 @@ func (p *linkPage) open(r *http.Request) (company.Own, error) {
 	return o, err
 }
 
+// openAny does what open does, but makes none of its checks and sets no default audience.
 func (p *linkPage) openAny(r *http.Request) (company.Own, error) {
 	if company.IsOwn(r) {
 		return p.companies.OpenOwn(r)
@@ -80,8 +82,8 @@ func (p *linkPage) openAny(r *http.Request) (company.Own, error) {
 	return company.Own{Audience: a.audience, Company: a.Company, Query: a.Query}, nil
 }
 
-// located opens the page. base is the address at which the account signs in, "" if it is
-// this one.
+// located does what open does. It also returns the address of the host at which the account
+// signs in, "" if that is the host of this request.
 func (p *linkPage) located(r *http.Request) (o company.Own, base string, err error) {
 	if o, err = p.open(r); err == nil {
 		base, err = p.companies.SignInBase(r, o.Audience, o.Tenant)
@@ -89,6 +91,7 @@ func (p *linkPage) located(r *http.Request) (o company.Own, base string, err err
 	return o, base, err
 }
 
+// signsUp reports whether p is the page for riders who want an account.
 func (p *linkPage) signsUp() bool { return p.name == signUpForm }
 
 // get serves GET /oauth/forgot and GET /oauth/signup, at the address where the
@@ -108,7 +111,7 @@ func (p *linkPage) get(w http.ResponseWriter, r *http.Request) error {
 	return p.showForm(w, r, o, c, http.StatusOK)
 }
 
-// showForm shows the form. c has its problem and what was typed before.
+// showForm shows the form. c has the problem to show, and what the person typed before.
 func (p *linkPage) showForm(w http.ResponseWriter, r *http.Request, o company.Own, c page.Forgot, status int) error {
 	c.Action, c.CSRF = p.name+"?"+o.Query.Encode(), p.sessions.FormToken(w, r, p.name, o.Query.Encode())
 	c.Rider, c.Driver = o.Audience == authz.Rider, o.Audience == authz.Driver
@@ -164,6 +167,7 @@ func (p *linkPage) post(w http.ResponseWriter, r *http.Request) error {
 		CSRF: form.Get("csrf"), Email: form.Get("email"), SignIn: signInLink(r, o.Query), SignUp: p.signsUp()})
 }
 
+// send mails the link that the posted form asks for.
 func (p *linkPage) send(ctx context.Context, o company.Own, lang page.Lang, form url.Values) error {
 	if p.signsUp() {
 		return p.mailSignUp(ctx, o, lang, form)
@@ -187,8 +191,8 @@ func signInLink(r *http.Request, query url.Values) string {
 // mailLink mails a one-time link to the account's stored address, not to the
 // typed one. A different spelling that folds to the same address may be
 // somebody else's mailbox. mailLink does nothing if the account does not exist,
-// is disabled, or has no stored address, or if this account or address has had its
-// requests of the current hour.
+// is disabled, or has no stored address, or if the hourly limit of requests for this
+// account or address is reached.
 func (p *linkPage) mailLink(ctx context.Context, o company.Own, lang page.Lang, address string) error {
 	account := session.AccountKey(o.Audience, o.Tenant.ID, address)
 	err := p.throttle.Count(ctx, p.recipient(account, address, linksAnAccount)...)
@@ -222,8 +226,9 @@ func (p *linkPage) mailLink(ctx context.Context, o company.Own, lang page.Lang, 
 	return p.mail(ctx, to, subject, text)
 }
 
-// recipient returns the counters of a request for a mail: by the account, and by the
-// address at all companies, so that nobody fills a stranger's mailbox.
+// recipient returns the throttle's counters of a request for a mail: one by the account,
+// and one by the address at all companies, so that nobody fills a stranger's mailbox.
+// limit is the number of requests per hour for the account.
 func (p *linkPage) recipient(account, address string, limit int) []throttle.Counter {
 	return []throttle.Counter{
 		{Kind: p.name, Key: account, Limit: limit, Window: time.Hour, Sliding: true},

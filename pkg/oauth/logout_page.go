@@ -17,14 +17,15 @@ import (
 	"svc/pkg/oauth/session"
 )
 
+// logoutForm is the purpose of the page's form token (Session.FormToken).
 const logoutForm = "logout"
 
 // logoutRequest is a request to sign out (OpenID Connect RP-Initiated Logout
 // section 2).
 type logoutRequest struct {
 	params url.Values
-	to     string // address for the browser afterwards, or ""
-	actor  string // actor that the hint names, or ""
+	to     string // post_logout_redirect_uri: where the browser goes afterwards, or ""
+	actor  string // actor that id_token_hint names, or ""
 }
 
 // logoutPage signs people out.
@@ -36,8 +37,8 @@ type logoutPage struct {
 }
 
 // get serves GET /oauth/logout. If id_token_hint names the signed-in person,
-// the session ends at once. If it does not, a page asks the person first. If
-// nobody is signed in, there is nothing to ask.
+// the session ends at once. Otherwise a page asks the person first. If nobody is
+// signed in, the server asks nothing.
 func (p *logoutPage) get(w http.ResponseWriter, r *http.Request) error {
 	if len(r.URL.RawQuery) > request.LongestQuery {
 		return protocol.RefuseOnPage("request", "the query is longer than 7,000 bytes")
@@ -86,8 +87,9 @@ func (p *logoutPage) post(w http.ResponseWriter, r *http.Request) error {
 	return p.signOut(w, r, q, n, false)
 }
 
-// open parses the request. If the client has not registered the return address,
-// the person sees an error page. The browser is never sent to such an address.
+// open parses the request's parameters, in. If the client has not registered the
+// return address, the person sees an error page. The browser is never sent to such an
+// address.
 func (p *logoutPage) open(r *http.Request, in url.Values) (logoutRequest, error) {
 	ctx, q := r.Context(), logoutRequest{params: url.Values{}}
 	for _, name := range []string{"id_token_hint", "client_id", "post_logout_redirect_uri", "state", "ui_locales"} {

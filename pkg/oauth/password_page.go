@@ -18,6 +18,7 @@ import (
 	"svc/pkg/oauth/session"
 )
 
+// passwordForm is the purpose of the page's form token (Cookies.FormToken).
 const passwordForm = "password"
 
 // passwordPage sets a password by a one-time link.
@@ -52,7 +53,7 @@ func (p *passwordPage) get(w http.ResponseWriter, r *http.Request) error {
 }
 
 // open returns a usable link, and the address at which it must be opened, or "" for
-// this one. For any other link the error is that of gone.
+// this one. If the link is not usable, open returns the error of gone.
 func (p *passwordPage) open(r *http.Request) (*openLink, string, error) {
 	var err error
 	o := &openLink{secret: r.URL.Query().Get("link")}
@@ -74,8 +75,9 @@ func (p *passwordPage) open(r *http.Request) (*openLink, string, error) {
 	return o, base, err
 }
 
-// gone adds a way to a new link to link.ErrGone, and the look of the company that the
-// link's address names. It returns any other error unchanged.
+// gone adds to link.ErrGone an address at which the person gets a new link, and the
+// branding of the company that the link's address names. It returns any other error
+// unchanged.
 func (p *passwordPage) gone(r *http.Request, err error) error {
 	if !errors.Is(err, link.ErrGone) {
 		return err
@@ -103,8 +105,8 @@ func (p *passwordPage) gone(r *http.Request, err error) error {
 	return &e
 }
 
-// frame returns the frame of the page. If the form leads back to a client, its
-// policy allows that.
+// frame returns the frame of the page. If the form leads back to a client, the page's
+// content security policy allows that.
 func (o *openLink) frame() page.Frame {
 	if o.begun != nil {
 		return o.begun.frame()
@@ -112,7 +114,7 @@ func (o *openLink) frame() page.Frame {
 	return page.Frame{Brand: o.at.Brand}
 }
 
-// showForm shows the form. c has its problem and what was typed before.
+// showForm shows the form. c has the problem to show, and what the person typed before.
 func (p *passwordPage) showForm(w http.ResponseWriter, r *http.Request, o *openLink, c page.Password,
 	status int) error {
 	c.Action, c.CSRF = passwordLink(r), p.sessions.FormToken(w, r, passwordForm, o.secret)
@@ -173,9 +175,10 @@ func (p *passwordPage) post(w http.ResponseWriter, r *http.Request) error {
 	return p.saved(w, r, o)
 }
 
-// saved ends the browser's session. If a sign-up began in this browser, the rider is
-// signed in and goes on. Otherwise the page leads to the sign-in and not to the application:
-// the mail may be opened in a browser without the application's PKCE verifier.
+// saved ends the browser's session. If a sign-up began in this browser, it signs the rider
+// in and returns to what the rider was doing. Otherwise its page leads to the sign-in and
+// not to the application, because the mail may be opened in a browser that does not have
+// the application's PKCE verifier.
 func (p *passwordPage) saved(w http.ResponseWriter, r *http.Request, o *openLink) error {
 	ctx, kind := r.Context(), "saved"
 	if err := p.sessions.End(ctx, w, r); err != nil {

@@ -9,14 +9,16 @@ import (
 	"svc/pkg/oauth/session"
 )
 
+// pickForm is the purpose of the page's form token (Session.FormToken).
 const pickForm = "tenant"
 
-// pickerPage asks an operator to choose one of several tenants.
+// pickerPage asks an operator of several tenants to choose one for an authorization.
 type pickerPage struct {
 	*authorizations
 	*decisions
 }
 
+// show shows the tenants to choose from.
 func (p *pickerPage) show(w http.ResponseWriter, r *http.Request, a *authorization) error {
 	return p.pages.show(w, r, http.StatusOK, a.frame(), page.Picker{Action: a.Link("tenant"),
 		CSRF:    a.session.FormToken(pickForm, a.Name()),
@@ -60,6 +62,8 @@ func (p *pickerPage) post(w http.ResponseWriter, r *http.Request) error {
 	return redirect(w, http.StatusSeeOther, a.Link("authorize"))
 }
 
+// store stores the tenant that the form names in the session. It does nothing if the
+// form is not valid or the person is no member of the tenant.
 func (p *pickerPage) store(r *http.Request, a *authorization, form url.Values) error {
 	ctx := r.Context()
 	n, err := p.sessions.Find(ctx, r)

@@ -29,6 +29,7 @@ const (
 	noCookies = "cookies"
 )
 
+// statusOf returns the status of a page that shows the problem.
 func statusOf(problem string) int {
 	if problem == throttled {
 		return http.StatusTooManyRequests
@@ -46,10 +47,11 @@ type signInCheck struct {
 	now      func() time.Time
 }
 
-// signIn begins a session for the account of the mail address. If it refuses, the
-// returned page has a problem to show. tenantID may be empty for an operator. An
-// unknown account, a wrong password, a disabled account, and an account that may
-// not act in the tenant (see Accounts.Admitted) get the same problem.
+// signIn begins the session n for the account of its mail address. secret is the
+// password. If signIn refuses, the returned page has a problem to show. tenantID may
+// be empty for an operator. An unknown account, a wrong password, a disabled account,
+// and an account that may not act in the tenant (see Accounts.Admitted) get the same
+// problem.
 func (c *signInCheck) signIn(w http.ResponseWriter, r *http.Request, n session.Session,
 	tenantID, secret string) (page.SignIn, error) {
 	ctx, again := r.Context(), page.SignIn{Email: n.Email, Problem: wrong}

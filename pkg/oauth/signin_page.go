@@ -12,6 +12,7 @@ import (
 	"svc/pkg/oauth/session"
 )
 
+// signInForm is the purpose of the page's form token (Cookies.FormToken).
 const signInForm = "signin"
 
 // signInPage asks for mail address and password, for an authorization or for the
@@ -19,13 +20,14 @@ const signInForm = "signin"
 type signInPage struct {
 	*pages
 	*authorizations
-	owner func(context.Context, *authorization) error
+	owner func(context.Context, *authorization) error // decisions.owner, which sets own and logo
 	check *signInCheck
 	mails bool // the server can mail a link to set a password
 }
 
-// show shows the sign-in page of an authorization. After a successful sign-in,
-// the form leads back to the unchanged request.
+// show shows the sign-in page of an authorization. c has the problem to show, and what the
+// person typed before. After a successful sign-in, the form leads back to the unchanged
+// request.
 func (p *signInPage) show(w http.ResponseWriter, r *http.Request, a *authorization, c page.SignIn, status int) error {
 	if err := p.owner(r.Context(), a); err != nil {
 		return err
@@ -45,8 +47,8 @@ func (p *signInPage) show(w http.ResponseWriter, r *http.Request, a *authorizati
 	return p.pages.show(w, r, status, a.frame(), c)
 }
 
-// reload redirects a reload of the sign-in page to the request that needed
-// it.
+// reload serves GET /oauth/signin, which a browser sends when a person reloads the page. It
+// redirects to the request that needed the sign-in.
 func (p *signInPage) reload(w http.ResponseWriter, r *http.Request) error {
 	if company.IsOwn(r) {
 		return redirect(w, http.StatusSeeOther, company.AppsLink(r))
@@ -120,6 +122,8 @@ func (p *signInPage) postOwn(w http.ResponseWriter, r *http.Request) error {
 	return redirect(w, http.StatusSeeOther, company.AppsLink(r))
 }
 
+// showOwn shows the sign-in page of the server's own pages. c has the problem to show, and
+// what the person typed before.
 func (p *signInPage) showOwn(w http.ResponseWriter, r *http.Request, o company.Own, c page.SignIn, status int) error {
 	c.Action, c.CSRF = "signin?"+o.Query.Encode(), p.sessions.FormToken(w, r, signInForm, o.Query.Encode())
 	c.Rider, c.Driver = o.Audience == authz.Rider, o.Audience == authz.Driver

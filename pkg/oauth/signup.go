@@ -20,23 +20,25 @@ import (
 	"svc/pkg/oauth/session"
 )
 
+// signUpForm is the path and the form token's purpose of the sign-up page. As a query
+// parameter it marks a link of a sign-up.
 const (
 	signUpForm  = "signup"
-	signUpMails = 1 // to one address per hour; each request counts
+	signUpMails = 1 // mails to one address per hour, at most; each request counts
 )
 
-// maySignUp reports whether people of the audience may sign up at the company by
+// maySignUp reports whether people of the audience may sign up at the company n by
 // themselves. Only riders may.
 func maySignUp(audience authz.Audience, n tenant.Tenant) bool {
 	return audience == authz.Rider && n.RiderSignUp != "" && !n.Disabled
 }
 
 // mailSignUp mails a link to an address that has no account, or whose account has no
-// password. The address is proved first: else somebody could choose the password of an
-// account for another's address. A rider who has a password gets a mail that says so. With
-// tenant.SignUpInvite, an address that no operator has added gets no mail. A new
-// account gets the folded address. Otherwise whoever owns the mailbox of another
-// spelling could take the address from its owner.
+// password. The person must prove the address first. Otherwise somebody could choose the
+// password of an account for another person's address. A rider who has a password gets a
+// mail that says so. With tenant.SignUpInvite, an address that no operator has added gets
+// no mail. A new account gets the folded address. Otherwise whoever owns the mailbox of
+// another spelling could take the address from its owner.
 func (p *linkPage) mailSignUp(ctx context.Context, o company.Own, lang page.Lang, form url.Values) error {
 	to := email.Fold(form.Get("email"))
 	if !email.Valid(to) {
@@ -71,8 +73,8 @@ func (p *linkPage) mailSignUp(ctx context.Context, o company.Own, lang page.Lang
 	return err
 }
 
-// signUpMail returns the message to somebody who wants an account. If the account
-// is known, that is one with a password, the message has no one-time link.
+// signUpMail returns the message to somebody who wants an account. known reports that the
+// account exists and has a password. The message then has no one-time link.
 func (p *linkPage) signUpMail(ctx context.Context, o company.Own, lang page.Lang, n login.Link,
 	known bool) (subject, text string, err error) {
 	base, company := p.sender(o)
@@ -89,8 +91,8 @@ func (p *linkPage) signUpMail(ctx context.Context, o company.Own, lang page.Lang
 	return page.SignUpMail(lang, company, link)
 }
 
-// termsOf returns what a rider agrees to at the sign-up, or nil if the company's
-// branding has neither terms nor a privacy policy.
+// termsOf returns what a rider agrees to at the sign-up at a company. It returns nil if the
+// company's branding has neither terms nor a privacy policy.
 func termsOf(at company.Company) *customer.Agreement {
 	if at.Brand.TermsURL == "" && at.Brand.PrivacyURL == "" {
 		return nil
@@ -98,8 +100,8 @@ func termsOf(at company.Company) *customer.Agreement {
 	return &customer.Agreement{Version: at.Tenant.TermsVersion, Terms: at.Brand.TermsURL, Privacy: at.Brand.PrivacyURL}
 }
 
-// agreeValue returns the value by which a form agrees to the terms: a form that
-// showed other terms agrees to nothing.
+// agreeValue returns the value that a form sends to agree to the terms. It is a hash of
+// them, so a form that showed other terms sends another value.
 func agreeValue(a *customer.Agreement) string {
 	if a == nil {
 		return ""
@@ -107,9 +109,9 @@ func agreeValue(a *customer.Agreement) string {
 	return ids.Hash(strings.Join([]string{a.Version, a.Terms, a.Privacy}, "\n"))
 }
 
-// signUpProblem returns what is wrong with a posted sign-up besides the password,
-// as a key of page.Password, or the rider's record. For an account that an operator
-// has added, the record has only the agreement.
+// signUpProblem returns what is wrong with a posted sign-up besides the password, as
+// a key of page.Password. If nothing is, it returns the rider's record and "". For an
+// account that an operator has added, the record has only the agreement.
 func (p *passwordPage) signUpProblem(o *openLink, form url.Values) (r customer.Record, problem string) {
 	by := audit.By{At: p.links.Now()}
 	if r.Agreed = termsOf(o.at); r.Agreed != nil {
@@ -128,9 +130,9 @@ func (p *passwordPage) signUpProblem(o *openLink, form url.Values) (r customer.R
 	return r, ""
 }
 
-// begun reports whether the sign-up began in this browser. Only this browser is signed in,
-// because a stranger may have begun it with another's address. If it began with an
-// authorization request, begun returns the request.
+// begun reports whether the sign-up began in the browser of the request. No other browser
+// is signed in, because a stranger may have begun the sign-up with another's address. If
+// the sign-up began with an authorization request, begun returns that request.
 func (p *passwordPage) begun(r *http.Request, n login.Link) (*authorization, bool) {
 	if !p.sessions.FormValid(r, signUpForm, n.SignUp.Query, n.SignUp.Form) {
 		return nil, false
@@ -148,8 +150,8 @@ func (p *passwordPage) begun(r *http.Request, n login.Link) (*authorization, boo
 	return a, true
 }
 
-// enter signs the rider in with the browser in which the sign-up began, and goes on
-// where it was: with the authorization request, or with the server's own pages.
+// enter signs the rider in with the browser in which the sign-up began. Then it redirects
+// to the authorization request with which the sign-up began, or to the server's own pages.
 func (p *passwordPage) enter(w http.ResponseWriter, r *http.Request, o *openLink) error {
 	ctx := r.Context()
 	l, err := p.sessions.Login(ctx, o.Audience, o.TenantID, o.Email)

@@ -14,6 +14,7 @@ import (
 	"svc/pkg/oauth/session"
 )
 
+// termsForm is the purpose of the page's form token (Session.FormToken).
 const termsForm = "terms"
 
 // newerTerms returns what a rider who signed up must agree to again, because the
@@ -31,13 +32,14 @@ func newerTerms(a *authorization, actor table.Item) (*customer.Agreement, error)
 }
 
 // termsPage asks a rider to agree to newer terms before an authorization goes on.
-// Tokens that the rider's applications have stay valid, and prompt=none asks for
-// nothing.
+// Tokens that the rider's applications already have stay valid. A request with
+// prompt=none needs no agreement.
 type termsPage struct {
 	*authorizations
 	*decisions
 }
 
+// show shows the terms. problem is a key of page.Terms, or "".
 func (p *termsPage) show(w http.ResponseWriter, r *http.Request, a *authorization, problem string, status int) error {
 	return p.pages.show(w, r, status, a.frame(), page.Terms{Action: a.Link("terms"),
 		CSRF: a.session.FormToken(termsForm, a.Name()), Account: a.session.Email, Agree: agreeValue(a.terms),
@@ -61,7 +63,7 @@ func (p *termsPage) post(w http.ResponseWriter, r *http.Request) error {
 	if err := p.agree(r.Context(), a); err != nil {
 		return err
 	}
-	// The request came by a form from now on; see cameByForm.
+	// The pick marks the request as one to which a form of the server led; see cameByForm.
 	err = p.sessions.Change(r.Context(), a.session, func(n *session.Session) { n.Pick(a.Name(), a.Tenant.ID) })
 	if err != nil {
 		return err
@@ -69,6 +71,7 @@ func (p *termsPage) post(w http.ResponseWriter, r *http.Request) error {
 	return redirect(w, http.StatusSeeOther, a.Link("authorize"))
 }
 
+// agree stores in the rider's record that the rider agrees to a.terms.
 func (p *termsPage) agree(ctx context.Context, a *authorization) error {
 	by := audit.By{Who: a.session.Actor, At: p.now(), Client: a.client.ID}
 	a.terms.At = timestamp.Format(by.At)

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// TableWidth is the most columns of a table for people, so that a line of it is a line
-	// of a terminal. --wide shows everything.
+	// TableWidth is the largest width of a table for people, in characters, so that a row
+	// fits on a line of a terminal. --wide shows everything.
 	TableWidth = 80
 	gap        = 2 // blanks between two columns
-	narrowest  = 8 // characters that a shortened column keeps
+	narrowest  = 8 // characters that a shortened column keeps at least
 )
 
-// narrow returns the lines of a table that fit TableWidth: without the columns
-// whose name ends in "+", with times to the minute, and with the widest texts cut
-// at "…". An id or a time is never cut.
+// narrow returns the lines of a table in at most TableWidth columns: without the columns
+// whose head ends in "+", with times to the minute, and with the widest texts shortened
+// and ended by "…". It never shortens an id or a time.
 func narrow(lines [][]string) [][]string {
 	var out [][]string
 	for _, line := range lines {
@@ -53,7 +53,8 @@ func narrow(lines [][]string) [][]string {
 	return out
 }
 
-// measure returns the width of each column, and which columns hold ids or times.
+// measure returns the width of each column in characters, and which columns hold ids or
+// times.
 func measure(lines [][]string) (widths []int, ids []bool) {
 	for _, line := range lines {
 		for i, cell := range line {
@@ -82,9 +83,10 @@ func Minute(cell string) string {
 	return cell
 }
 
-// MinuteLayout is the form of a time in a table.
+// MinuteLayout is the layout of a time in a table (see time.Time.Format).
 const MinuteLayout = "2006-01-02 15:04"
 
+// isMinute reports whether a cell is a time in MinuteLayout.
 func isMinute(cell string) bool {
 	_, err := time.Parse(MinuteLayout, cell)
 	return err == nil
@@ -98,7 +100,8 @@ func Shorten(text string, width int) string {
 	return string([]rune(text)[:width-1]) + "…"
 }
 
-// full returns the lines of a table with every column.
+// full returns the lines of a table with every column. It removes the "+" from the heads
+// in lines[0].
 func full(lines [][]string) [][]string {
 	for i, name := range lines[0] {
 		lines[0][i] = strings.TrimSuffix(name, "+")

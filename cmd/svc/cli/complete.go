@@ -11,12 +11,13 @@ import (
 	"svc/pkg/access/authz"
 )
 
-// CompleteTime limits how long the shell waits for the tenants' slugs.
+// CompleteTime limits how long the completion of a word in the shell waits for the
+// tenants' slugs.
 var CompleteTime = 3 * time.Second
 
-// completing sets what a shell completes. The name of an argument in Use selects
-// the values of the argument. For some flags, completing maps the flag to such a
-// name.
+// completing sets up the shell completion of a command. The names of arguments in
+// cmd.Use, such as SLUG, select the values to complete (see words). So do the names of
+// some flags, such as --tenant.
 func (c *CLI) completing(cmd *cobra.Command) {
 	names := strings.Fields(strings.NewReplacer("[", "", "]", "").Replace(cmd.Use))[1:]
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
@@ -37,6 +38,8 @@ func (c *CLI) completing(cmd *cobra.Command) {
 	}
 }
 
+// beginning returns the words that start with begun and are not in used, the arguments
+// that the command line has already.
 func beginning(words []string, begun string, used []string) ([]string, cobra.ShellCompDirective) {
 	words = slices.DeleteFunc(slices.Clone(words), func(word string) bool {
 		return !strings.HasPrefix(word, begun) || slices.Contains(used, word)

@@ -16,7 +16,7 @@ import (
 	"svc/pkg/domain/trip"
 )
 
-// Operator finds a person by mail address or id.
+// Operator finds an operator by mail address or id.
 func (p Platform) Operator(ctx context.Context, name string) (person.Person, error) {
 	store := person.Store{DB: p.DB}
 	find := store.ByEmail
@@ -63,7 +63,8 @@ func ReadTrip(ctx context.Context, t table.Tenant, id string) (table.Item, trip.
 	return it, one, err
 }
 
-// OrderByCode returns the id of the order with a code.
+// OrderByCode returns the id of the order with the code, if it is one of the newest
+// orders.
 func OrderByCode(ctx context.Context, t table.Tenant, code string) (string, error) {
 	return byCode(code, func(o delivery.Order) (string, string) { return o.OrderCode, o.ID },
 		func(after string, limit int) ([]delivery.Order, string, error) {
@@ -77,9 +78,10 @@ const CodeLength = 8
 // searched is how many of the newest trips or orders byCode looks through.
 const searched = 10_000
 
-// byCode returns the id of the item with a code, which people read to each other,
-// among the newest items of a list. of returns an item's code and id. Letters
-// count without case.
+// byCode searches the newest items of a list for a code, and returns the id of the item.
+// A code is a short name that people read to each other; upper and lower case are the
+// same. of returns the code and the id of an item. page returns the items behind after,
+// and the position of the next page, "" at the end.
 func byCode[T any](code string, of func(T) (code, id string),
 	page func(after string, limit int) ([]T, string, error)) (string, error) {
 	after := ""
@@ -100,7 +102,8 @@ func byCode[T any](code string, of func(T) (code, id string),
 	return "", fmt.Errorf("there is no code %q among the newest %d; use the id", code, searched)
 }
 
-// Missing replaces a NotFound with an error that names the missing thing.
+// Missing replaces fault.NotFound by an error that names the missing thing: there is no
+// <what> "<name>". It returns every other error unchanged.
 func Missing(err error, what, name string) error {
 	if errors.Is(err, fault.NotFound()) {
 		return fmt.Errorf("there is no %s %q", what, name)

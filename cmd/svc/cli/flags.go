@@ -18,14 +18,16 @@ import (
 	"svc/pkg/data/table"
 )
 
-// Edits collects flags. Each flag, if it was set, changes one value of a T.
+// Edits collects flags of the command Cmd. Each flag that is set changes one value of a
+// T.
 type Edits[T any] struct {
 	Cmd   *cobra.Command
 	steps []func(*T) error
 }
 
-// Field adds a flag that sets a field: a text, an exact number, an integer, or what
-// is on or off. "" sets a nullable field to null.
+// Field adds a flag that sets one field of a T. of returns a pointer to that field. The
+// type of the pointer decides what the flag takes: a text, an exact decimal number, an
+// integer or a boolean. "" sets a nullable field to null.
 func (e *Edits[T]) Field(name, usage string, of func(*T) any) {
 	flags := e.Cmd.Flags()
 	switch of(new(T)).(type) {
@@ -64,7 +66,8 @@ func (e *Edits[T]) Field(name, usage string, of func(*T) any) {
 	}
 }
 
-// checkNumber returns an error unless the text of a flag is empty or a number.
+// checkNumber returns a usage error unless the text, which is the value of the flag, is
+// empty or a number.
 func checkNumber(flag, text string) error {
 	if _, err := money.Parse(text); text != "" && err != nil {
 		return Usagef("--%s %q: expected a number", flag, text)
@@ -72,7 +75,7 @@ func checkNumber(flag, text string) error {
 	return nil
 }
 
-// set adds a change that cannot fail.
+// set is Step for a change that cannot fail.
 func (e *Edits[T]) set(name string, do func(*T)) {
 	e.Step(name, func(to *T) error {
 		do(to)
@@ -80,7 +83,8 @@ func (e *Edits[T]) set(name string, do func(*T)) {
 	})
 }
 
-// Step adds a change that is made if the flag was set.
+// Step adds the change do, which Apply makes if the flag with the name was set. It does
+// not add the flag itself.
 func (e *Edits[T]) Step(name string, do func(*T) error) {
 	e.steps = append(e.steps, func(to *T) error {
 		if !e.Cmd.Flags().Changed(name) {
@@ -100,12 +104,13 @@ func (e *Edits[T]) Apply(to *T) error {
 	return errors.Join(errs...)
 }
 
-// kindsOfFlags says what a flag of a type takes.
+// kindsOfFlags maps the type of a flag to the words for an expected value in an error
+// message.
 var kindsOfFlags = map[string]string{"int": "a whole number", "int64": "a whole number", "bool": "true or false",
 	"duration": "a time such as 90s or 24h"}
 
-// flagFaults returns every fault of a command line's flags. It exists because
-// pflag returns only the first fault.
+// flagFaults returns every fault of a command line's flags, because pflag stops at the
+// first one.
 func flagFaults(cmd *cobra.Command, args []string) error {
 	var errs []error
 	for i := 0; i < len(args) && args[i] != "--"; i++ {
@@ -144,8 +149,8 @@ func flagFaults(cmd *cobra.Command, args []string) error {
 	return errors.Join(errs...)
 }
 
-// asArgument says where a value belongs that was given as a flag although the command
-// takes it as an argument. It returns "" if the command does not.
+// asArgument returns a hint if the unknown flag is an argument of the command, such as
+// --tenant for SLUG. Else it returns "".
 func asArgument(cmd *cobra.Command, flag string) string {
 	name := strings.ToUpper(flag)
 	if name == "TENANT" {
@@ -174,9 +179,9 @@ func usages(err error) []error {
 	return nil
 }
 
-// Change returns the code of a command that changes something of a tenant. The
-// slug is the first argument. If no flag was set, the command returns a usage
-// error and does not call f.
+// Change returns the RunE function of a command that changes something of a tenant. The
+// slug is the first argument. If no flag was set, the function returns a usage error and
+// does not call f.
 func (e *Edits[T]) Change(c *CLI, f func(ctx context.Context, t table.Tenant, args []string) error) func(*cobra.Command,
 	[]string) error {
 	return Act(func(ctx context.Context, args []string) error {
@@ -191,17 +196,17 @@ func (e *Edits[T]) Change(c *CLI, f func(ctx context.Context, t table.Tenant, ar
 	})
 }
 
-// Account describes one kind of account, driver or rider, for the commands that
-// change it.
+// Account describes a kind of account, driver or rider, for the commands that change an
+// account.
 type Account[T any] struct {
-	Kind   string // its name in messages
+	Kind   string // name of the kind in messages
 	Find   func(ctx context.Context, t table.Tenant, name string) (T, error)
 	Change func(ctx context.Context, t table.Tenant, by audit.By, id string, edit func(*T) error) (T, error)
-	Fields func(*T) (id, email *string, disabled *bool)
+	Fields func(*T) (id, email *string, disabled *bool) // pointers to these fields
 }
 
-// Account returns the command, which changes the account that the second argument
-// names. It adds the flags that all accounts share.
+// Account makes the command change the account that the second argument names, and
+// returns the command. It adds the flags that all accounts share.
 func (e *Edits[T]) Account(c *CLI, a Account[T]) *cobra.Command {
 	e.Field("email", "mail `address`", func(r *T) any { _, email, _ := a.Fields(r); return email })
 	e.Field("disable", "reject the account's sign-in and tokens; --disable=false undoes it",

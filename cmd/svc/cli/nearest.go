@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Nearest returns "; did you mean …?" with a word, or "" if none is near. First it looks
-// for a word that differs by two swapped letters, then for the first similar word by
-// cobra's suggestions for mistyped commands.
+// Nearest returns "; did you mean …?" with the word of words that is most similar to
+// word, or "" if none is similar. First it looks for one that differs by two swapped
+// letters, then for one that cobra would suggest for a mistyped command.
 func Nearest(word string, words []string) string {
 	for i := range max(0, len(word)-1) {
 		if swapped := word[:i] + word[i+1:i+2] + word[i:i+1] + word[i+2:]; slices.Contains(words, swapped) {
@@ -26,7 +26,8 @@ func Nearest(word string, words []string) string {
 	return ""
 }
 
-// Known returns a usage error if a word is not in the list.
+// Known returns a usage error if the word is not in words. what names the kind of word in
+// the error, such as "status".
 func Known(what, word string, words []string) error {
 	if slices.Contains(words, word) {
 		return nil

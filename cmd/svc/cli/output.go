@@ -23,11 +23,11 @@ import (
 	"svc/pkg/data/table"
 )
 
-// Table is a table for people: a header and its rows.
+// Table is a table that a command prints for people: a header and rows.
 type Table struct {
-	Head string // names, separated by spaces; --wide adds those that end in "+"
+	Head string // names of the columns, separated by spaces; only --wide shows those that end in "+"
 	Rows [][]string
-	Fit  bool // without a head: shorten to the width of a terminal, unless --wide
+	Fit  bool // shorten a table without a head too, to TableWidth, unless --wide
 }
 
 // Add adds a row.
@@ -62,9 +62,9 @@ func Cell(value any) string {
 	return text
 }
 
-// Printable returns foreign text in a form that is safe to print: a terminal
-// could interpret some invisible characters as commands. Those below 0x80 become
-// blanks; the others are removed.
+// Printable returns text from outside in a form that is safe to print. A terminal could
+// interpret some invisible characters as commands: those below 0x80 become blanks, and
+// the others are removed.
 func Printable(text string) string {
 	return plaintext.ReplaceInvisible(text, func(r rune) string {
 		if r < utf8.RuneSelf {
@@ -74,7 +74,7 @@ func Printable(text string) string {
 	})
 }
 
-// Show prints v for programs, or the table for people.
+// Show prints v as JSON with --json, and else the table.
 func (c *CLI) Show(v any, t Table) error {
 	if c.JSON {
 		return c.PrintJSON(v)
@@ -101,8 +101,9 @@ func (c *CLI) Show(v any, t Table) error {
 // shortList is how many values of a list a table shows in full.
 const shortList = 3
 
-// Summary shortens a list with more than shortList values for a table: "all (22)",
-// or the first values and how many follow. --wide shows every value.
+// Summary shortens a list with more than shortList values for a table: to "all (22)" if
+// it has as many values as every, the list of all possible values, or else to the first
+// values and the number of those left out. --wide shows every value.
 func (c *CLI) Summary(values, every []string) string {
 	switch {
 	case c.Wide || len(values) <= shortList:
@@ -113,7 +114,7 @@ func (c *CLI) Summary(values, every []string) string {
 	return fmt.Sprintf("%s +%d", strings.Join(values[:shortList], ","), len(values)-shortList)
 }
 
-// Done prints v for programs, or the formatted text for people.
+// Done prints v as JSON with --json, and else the formatted text.
 func (c *CLI) Done(v any, format string, args ...any) error {
 	if c.JSON {
 		return c.PrintJSON(v)
@@ -127,9 +128,9 @@ func (c *CLI) Done(v any, format string, args ...any) error {
 	return err
 }
 
-// Plain replaces a fault by its text for the user: its details, which name the
-// command's flags, or else the message. It keeps internal and unavailable faults, and all
-// other errors.
+// Plain replaces a fault (an error of the service) by a text for the user: its details,
+// with the names of the command's flags, or else its message. It returns internal and
+// unavailable faults, and all other errors, unchanged.
 func Plain(cmd *cobra.Command, err error) error {
 	var f *fault.Error
 	if errors.As(err, &f) && len(f.Details) > 0 {
@@ -141,12 +142,12 @@ func Plain(cmd *cobra.Command, err error) error {
 		return errors.Join(lines...)
 	}
 	if f != nil && f.Kind != fault.KindInternal && f.Kind != fault.KindUnavailable {
-		return errors.New(strings.TrimPrefix(strings.TrimSuffix(f.Message, "."), "body.")) // no request body here
+		return errors.New(strings.TrimPrefix(strings.TrimSuffix(f.Message, "."), "body.")) // a command has no request body
 	}
 	return err
 }
 
-// ofFile replaces what the system says of a file in an error by words for people.
+// ofFile replaces the operating system's text in an error about a file by plainer words.
 func ofFile(err error) error {
 	var of *fs.PathError
 	var moved *os.LinkError
@@ -174,10 +175,10 @@ func ofFile(err error) error {
 	return errors.New(strings.Replace(err.Error(), of.Error(), of.Path+": "+said, 1))
 }
 
-// flagOf returns the command's flag for a field of a record, or its argument for a part
-// of a path, or else the field: --first-name for firstName, --base for baseFare, --fare for
-// finalFare, --type for types, MONTH for path.month. A command says by its annotations which
-// flags have other names.
+// flagOf returns the flag that sets a member of an API request: --first-name for
+// firstName, --base for baseFare, --fare for finalFare, --type for types. If no flag sets
+// the member, flagOf returns its name. The annotations of the command map those members
+// whose flags have quite other names.
 func flagOf(cmd *cobra.Command, field string) string {
 	if flag := cmd.Annotations[field]; flag != "" {
 		return "--" + flag
@@ -206,8 +207,9 @@ func flagOf(cmd *cobra.Command, field string) string {
 	return field
 }
 
-// All reads a list page by page, up to limit items. A limit below 1 is a usage
-// error.
+// All reads a list page by page, up to limit items. page returns at most limit items
+// behind after, and the position of the next page, "" at the end. A limit below 1 is a
+// usage error.
 func All[T any](limit int, page func(after string, limit int) ([]T, string, error)) ([]T, error) {
 	if limit < 1 {
 		return nil, Usagef("--limit %d: expected at least 1", limit)
@@ -226,8 +228,8 @@ func All[T any](limit int, page func(after string, limit int) ([]T, string, erro
 	return out, nil
 }
 
-// List shows up to limit items of a tenant, which page reads as in all. row
-// returns the cells of an item in the table for people.
+// List shows up to limit items of a tenant's list. page reads one page (see All). head
+// has the names of the columns (see Table), and row returns the cells of an item.
 func List[T any](ctx context.Context, c *CLI, t table.Tenant, limit int, head string, row func(T) []any,
 	page func(ctx context.Context, t table.Tenant, after string, limit int) ([]T, string, error)) error {
 	found, err := All(limit, func(after string, limit int) ([]T, string, error) { return page(ctx, t, after, limit) })
@@ -241,8 +243,8 @@ func List[T any](ctx context.Context, c *CLI, t table.Tenant, limit int, head st
 	return c.Show(found, rows)
 }
 
-// OneOf returns a usage error if a flag's value is not in the list; "" means
-// that the flag is not set.
+// OneOf returns a usage error if the value of a flag is not in words. The value "" means
+// that the flag is not set, and is no error.
 func OneOf(flag, value string, words []string) error {
 	if value == "" || slices.Contains(words, value) {
 		return nil
@@ -268,8 +270,8 @@ func Span(d time.Duration) string {
 	return strconv.Itoa(n) + " " + name
 }
 
-// Act returns the code of a command that runs f. The code returns a usage error
-// unchanged, and applies plain to every other error.
+// Act returns the RunE function of a command that runs f. The function returns a usage
+// error unchanged, and applies Plain to every other error.
 func Act(f func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		err := f(cmd.Context(), args)

@@ -21,18 +21,19 @@ import (
 	"svc/pkg/local/folder"
 )
 
-// Platform is the service that a command operates.
+// Platform is the service that a command operates: a local service (svc dev), or a table
+// in DynamoDB.
 type Platform struct {
 	DB      *table.DB
 	BaseURL string // "" if unknown
-	Local   string // address at which this machine reaches a local service, "" for a table
-	Data    string // data folder of a local service, "" for a table
-	Table   string // name of the table
+	Local   string // address of a local service on this machine, "" for a table in DynamoDB
+	Data    string // data folder of a local service, "" for a table in DynamoDB
+	Table   string // name of the DynamoDB table
 	Env     config.Config
 }
 
-// Platform opens the target: the service that runs on the data folder, or the
-// table in TABLE_NAME (at AWS_ENDPOINT_URL_DYNAMODB, or in AWS itself).
+// Platform opens the service that the command operates: the local service on the data
+// folder or, if TABLE_NAME is set, that table (at AWS_ENDPOINT_URL_DYNAMODB, or in AWS).
 func (c *CLI) Platform(ctx context.Context) (Platform, error) {
 	if to := c.Target(); to.Table != "" {
 		db, err := table.Open(ctx, table.Options{Table: to.Table, Endpoint: to.endpoint, Load: AWSConfig})
@@ -46,8 +47,9 @@ func (c *CLI) Platform(ctx context.Context) (Platform, error) {
 	return Platform{db, running.BaseURL, running.Reach(), running.Data, running.Table, c.Env}, err
 }
 
-// Find finds the service on the data folder. If none runs on the default one, it finds
-// the only other service of this user, says which, and makes its data folder c.Data.
+// Find finds the local service that runs on the data folder. If no service runs on the
+// default folder, and this user runs exactly one service on another folder, Find returns
+// that service, prints its folder, and sets c.Data to the folder.
 func (c *CLI) Find(ctx context.Context) (folder.Running, error) {
 	running, err := folder.Find(ctx, c.Data)
 	if !errors.Is(err, folder.ErrNotRunning) || c.DataGiven || c.Data != folder.Default {
@@ -102,7 +104,7 @@ func (p Platform) slugs(ctx context.Context) (slugs []string) {
 	return slugs
 }
 
-// At combines platform and tenant, for commands about a tenant's data.
+// At opens the service (see Platform) and finds the tenant with the slug.
 func (c *CLI) At(ctx context.Context, slug string) (Platform, table.Tenant, error) {
 	p, err := c.Platform(ctx)
 	if err != nil {
@@ -112,8 +114,8 @@ func (c *CLI) At(ctx context.Context, slug string) (Platform, table.Tenant, erro
 	return p, t, err
 }
 
-// On returns the code of a command that needs a service: it calls f with the
-// opened target.
+// On returns the RunE function of a command that needs a service: it opens the service
+// and calls f with it.
 func (c *CLI) On(f func(context.Context, Platform, []string) error) func(*cobra.Command, []string) error {
 	return Act(func(ctx context.Context, args []string) error {
 		p, err := c.Platform(ctx)
@@ -124,7 +126,8 @@ func (c *CLI) On(f func(context.Context, Platform, []string) error) func(*cobra.
 	})
 }
 
-// In returns the code of a command whose first argument is a tenant's slug.
+// In returns the RunE function of a command whose first argument is the slug of a tenant:
+// it opens the service, finds the tenant and calls f with both.
 func (c *CLI) In(f func(context.Context, Platform, table.Tenant, []string) error) func(*cobra.Command, []string) error {
 	return c.On(func(ctx context.Context, p Platform, args []string) error {
 		_, t, err := p.Tenant(ctx, args[0])
@@ -135,7 +138,8 @@ func (c *CLI) In(f func(context.Context, Platform, table.Tenant, []string) error
 	})
 }
 
-// By returns the author of a command's changes.
+// By returns the author of a command's changes, for the audit log: "svc:" and the name of
+// the user on this machine.
 func By() audit.By {
 	who := "svc"
 	if u, err := user.Current(); err == nil && u.Username != "" {
@@ -144,7 +148,7 @@ func By() audit.By {
 	return audit.By{Who: who, At: time.Now()}
 }
 
-// AudienceOf parses an audience as people write it.
+// AudienceOf parses an audience: dashboard (also written operator), rider or driver.
 func AudienceOf(word string) (authz.Audience, error) {
 	switch word {
 	case "dashboard", "operator":
@@ -155,9 +159,9 @@ func AudienceOf(word string) (authz.Audience, error) {
 	return "", Usagef("audience %q: expected dashboard, rider or driver", word)
 }
 
-// AppendToAudit writes an entry to the audit log of each tenant in tenants, one
-// transaction for each. Commands use it for changes that no other package
-// records, such as a new signing key.
+// AppendToAudit writes an entry to the audit log of each tenant in tenants (ids), one
+// transaction for each. Commands use it for changes that no other package records, such
+// as a new signing key. what names the change, and subject is the id of what was changed.
 func (p Platform) AppendToAudit(ctx context.Context, tenants []string, what, subject string, before, after any) error {
 	for _, id := range tenants {
 		t := p.DB.Tenant(id)

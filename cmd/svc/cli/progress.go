@@ -16,18 +16,19 @@ type Progress struct {
 	w        io.Writer
 	terminal bool
 	stage    string
-	began    time.Time // of the stage
+	began    time.Time // when the stage began
 	shown    time.Time // when the last line was printed
-	last     string    // what end prints: on a terminal a newline, else the newest line if it is not printed yet
+	last     string    // what End prints: on a terminal a newline, else the newest line if it is not printed yet
 }
 
 // NewProgress returns a progress that is shown on w.
 func NewProgress(w io.Writer) *Progress { return &Progress{w: w, terminal: IsTerminal(w)} }
 
+// barWidth is the width of the bar in characters.
 const barWidth = 30
 
-// Show receives the progress; total is 0 if unknown. A total that turns out too
-// low grows.
+// Show updates the progress: done of total steps of the stage. total is 0 if it is
+// unknown. If done exceeds total, total is taken as done.
 func (p *Progress) Show(stage string, done, total int) {
 	now := time.Now()
 	if total > 0 {
@@ -61,7 +62,7 @@ func (p *Progress) Show(stage string, done, total int) {
 	}
 }
 
-// End completes the output of the stage.
+// End prints what is left of the output of the stage, such as a newline after the bar.
 func (p *Progress) End() {
 	fmt.Fprint(p.w, p.last)
 	p.last, p.stage = "", ""

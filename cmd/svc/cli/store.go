@@ -14,8 +14,9 @@ import (
 	"svc/pkg/oauth"
 )
 
-// Files opens the store of files. For a table, FILES_BUCKET names the bucket; without it
-// there is no store.
+// Files opens the store of the files that exports and imports use: the data folder, or
+// for a table in DynamoDB the S3 bucket in FILES_BUCKET. Without FILES_BUCKET it returns
+// nil.
 func (p Platform) Files(ctx context.Context) (jobs.Files, error) {
 	if p.Data != "" {
 		return files.Open(files.In(p.Data), "", time.Now), nil
@@ -28,15 +29,16 @@ func (p Platform) Files(ctx context.Context) (jobs.Files, error) {
 	return app.Bucket{Name: name, Config: cfg}, err
 }
 
-// Jobs is the list of open jobs.
+// Jobs returns the stored list of open jobs of all tenants.
 func (p Platform) Jobs() table.Platform { return p.DB.Platform("JOBS") }
 
-// AuthorizationServer returns the store of clients and tokens.
+// AuthorizationServer returns the OAuth server, for commands that read or change its
+// clients and tokens.
 func (p Platform) AuthorizationServer() *oauth.Server {
 	return oauth.New(oauth.Config{BaseURL: p.BaseURL}, p.DB, nil, nil)
 }
 
-// Keys returns the signing keys, with the sealer that the service uses.
+// Keys returns the signing keys, with the sealer that encrypts them at rest.
 func (p Platform) Keys(ctx context.Context) (*signing.Keys, error) {
 	sealer, err := lateSealer{p, app.Sealer}.sealer(ctx)
 	if err != nil {
@@ -45,18 +47,23 @@ func (p Platform) Keys(ctx context.Context) (*signing.Keys, error) {
 	return signing.Open(p.DB, signing.Options{Issuer: p.BaseURL, Sealer: sealer}), nil
 }
 
-// Sealer returns a sealer of the service, which open opens for a table.
+// Sealer returns the Sealer that encrypts keys and other secrets of the service at rest.
+// For a local service it uses the key file in the data folder. For a table in DynamoDB it
+// calls open at each use.
 func (p Platform) Sealer(open openSealer) signing.Sealer { return lateSealer{p, open} }
 
-// openSealer opens a sealer of a deployed service.
+// openSealer opens the Sealer of a deployed service.
 type openSealer = func(context.Context, config.Config, app.Loader) (signing.Sealer, error)
 
-// lateSealer opens a sealer when a secret is sealed: most operations have none.
+// lateSealer is a signing.Sealer that opens the real Sealer only when it is used, because
+// most commands encrypt nothing.
 type lateSealer struct {
 	p    Platform
 	open openSealer
 }
 
+// sealer opens the real Sealer: that of the key file in the data folder or, for a table
+// in DynamoDB, the result of l.open.
 func (l lateSealer) sealer(ctx context.Context) (signing.Sealer, error) {
 	if l.p.Data != "" {
 		return signing.FileSealer(filepath.Join(l.p.Data, "sealing.key"))

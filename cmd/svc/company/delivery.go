@@ -13,10 +13,12 @@ import (
 	"svc/pkg/domain/delivery"
 )
 
+// businessCommand returns the group of commands svc business.
 func businessCommand(c *cli.CLI) *cobra.Command {
 	return cli.Group("business", "Businesses that a tenant delivers for", businessList(c))
 }
 
+// businessList returns the command svc business list.
 func businessList(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "list SLUG", Short: "List businesses by name, including inactive ones",
 		Example: "  svc business list metro"}
@@ -29,10 +31,12 @@ func businessList(c *cli.CLI) *cobra.Command {
 	return cmd
 }
 
+// orderCommand returns the group of commands svc order.
 func orderCommand(c *cli.CLI) *cobra.Command {
 	return cli.Group("order", "Orders of a tenant", orderAdd(c))
 }
 
+// orderAdd returns the command svc order add, which places an order for a rider.
 func orderAdd(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "add SLUG BUSINESS-ID RIDER", Short: "Place an order for a rider",
 		Example: "  svc order add metro biz_01JMETR0000000000000000001 rider1@metro.example \\\n" +
@@ -65,7 +69,8 @@ func orderAdd(c *cli.CLI) *cobra.Command {
 	return cmd
 }
 
-// lineOf parses quantity, name and unit price, such as "2 Reuben on rye 15.50".
+// lineOf parses a value of --item: quantity, name and unit price, as in "2 Reuben on rye
+// 15.50".
 func lineOf(text string) (delivery.Line, error) {
 	words := strings.Fields(text)
 	if len(words) < 3 {

@@ -1,6 +1,6 @@
-// Package company has the commands for what a company owns and does, where the command generated
-// from a row is not enough: trips, orders, money, posts, webhooks, files in and out, and requests
-// about personal data.
+// Package company has the commands for what a company owns and does, where a command generated
+// from an endpoint (package operation) is not enough: trips, orders, money, posts, webhooks, files
+// in and out, and requests about personal data.
 package company
 
 import (

@@ -22,9 +22,11 @@ import (
 	"svc/pkg/domain/tenant"
 )
 
-// exportSlice is how many bytes of an export are in memory at a time.
+// exportSlice is the size in bytes at which svc export writes a part of an export, so
+// that it holds no more in memory.
 const exportSlice = 1 << 20
 
+// exportCommand returns the command svc export, which writes a tenant's data to a file.
 func exportCommand(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "export KIND", Short: "Write a tenant's data to a file or to standard output",
 		ValidArgs: export.Kinds(),
@@ -81,7 +83,8 @@ func exportCommand(c *cli.CLI) *cobra.Command {
 	return cmd
 }
 
-// runExport writes the job's file, slice by slice.
+// runExport records the export in the audit log, and writes its content to w, slice by
+// slice.
 func runExport(ctx context.Context, c *cli.CLI, t table.Tenant, job export.Job, w io.Writer) error {
 	tx := t.Write()
 	audit.Append(tx, t, cli.By(), "export.add", job.ID, nil, job.Shown())
@@ -110,8 +113,8 @@ func runExport(ctx context.Context, c *cli.CLI, t table.Tenant, job export.Job, 
 	return nil
 }
 
-// mayReplace returns an error if the path is that of a folder, or is in a folder that does
-// not exist.
+// mayReplace returns an error if no file can be written at the path: the path is a
+// folder, or it is in a folder that does not exist.
 func mayReplace(path string) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return &fs.PathError{Op: "write", Path: path, Err: syscall.EISDIR}
@@ -120,7 +123,8 @@ func mayReplace(path string) error {
 	return err
 }
 
-// wholeFile writes a file as a whole or not at all. Only its owner can read it.
+// wholeFile writes a file as a whole or not at all. write writes the content. Only the
+// owner of the file can read it.
 func wholeFile(path string, write func(io.Writer) error) error {
 	if err := mayReplace(path); err != nil {
 		return err

@@ -13,12 +13,14 @@ import (
 	"svc/pkg/domain/feedback"
 )
 
+// feedbackCommand returns the group of commands svc feedback, about the platform's list
+// of feedback posts.
 func feedbackCommand(c *cli.CLI) *cobra.Command {
 	return cli.Group("feedback", "Feedback posts on the platform's roadmap", feedbackList(c), feedbackStatus(c),
 		feedbackDelete(c))
 }
 
-// postRow is a post as --json prints it.
+// postRow is a feedback post as --json prints it.
 type postRow struct {
 	ID           string          `json:"id"`
 	Slug         string          `json:"slug"`
@@ -33,6 +35,7 @@ type postRow struct {
 	UpdatedAt    string          `json:"updatedAt"`
 }
 
+// feedbackList returns the command svc feedback list.
 func feedbackList(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List the posts of the roadmap",
 		Example: "  svc feedback list\n  svc feedback list --status ALL --sort newest --q receipt"}
@@ -81,6 +84,8 @@ func feedbackList(c *cli.CLI) *cobra.Command {
 	return cmd
 }
 
+// feedbackStatus returns the command svc feedback status, which moves a post to another
+// status.
 func feedbackStatus(c *cli.CLI) *cobra.Command {
 	return &cobra.Command{Use: "status ID|SLUG STATUS", Short: "Move a post to another status",
 		Annotations: map[string]string{cli.StatusWords: strings.Trim(fmt.Sprint(feedback.Statuses), "[]")},
@@ -98,6 +103,7 @@ func feedbackStatus(c *cli.CLI) *cobra.Command {
 		})}
 }
 
+// feedbackDelete returns the command svc feedback delete, which deletes a post.
 func feedbackDelete(c *cli.CLI) *cobra.Command {
 	return &cobra.Command{Use: "delete ID|SLUG", Short: "Delete a post; this cannot be undone",
 		Long: "Delete a feedback post with its texts, comments and votes. To keep a record of the post, reject it instead " +

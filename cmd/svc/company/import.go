@@ -31,6 +31,8 @@ import (
 // shownFaults is how many faults svc import prints.
 const shownFaults = 20
 
+// importCommand returns the command svc import, which imports people, addresses or past
+// trips from a file.
 func importCommand(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "import FILE", Short: "Import people, addresses and past trips from a file",
 		Long: "Import customers, drivers, addresses of customers, or past trips from a CSV or NDJSON file,\n" +
@@ -60,11 +62,14 @@ func importCommand(c *cli.CLI) *cobra.Command {
 			return cli.Usagef("--tenant is missing")
 		}
 		if err := cmp.Or(knownOptions(o), mayReplace(failed)); err != nil {
-			return err // before the import, and not after it
+			return err // fail before the import, not after it
 		}
 		job, err := imports.New(o, time.Now())
-		if f := fault.Of(err); err != nil && f.Kind == fault.KindInvalid {
-			return cli.Usagef("%s", cli.Plain(cmd, err))
+		if err != nil && fault.Of(err).Kind == fault.KindInvalid {
+			err = cli.Usagef("%s", cli.Plain(cmd, err))
+		}
+		if err != nil {
+			return err
 		}
 		_, t, err := p.Tenant(ctx, slug)
 		if err != nil {
@@ -90,7 +95,8 @@ func importCommand(c *cli.CLI) *cobra.Command {
 	return cmd
 }
 
-// knownOptions returns the fault of a flag that has none of its words.
+// knownOptions returns a usage error for the first flag whose value is not one of its
+// known words.
 func knownOptions(o imports.Options) error {
 	for _, f := range []struct {
 		name, value string
@@ -105,6 +111,8 @@ func knownOptions(o imports.Options) error {
 	return nil
 }
 
+// undoImport returns the command svc import undo, which removes the rides that an import
+// made.
 func undoImport(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "undo JOB", Short: "Remove every ride that an import of trips made",
 		Long: "Remove every ride that an import of trips made, as POST /api/v1/imports/{id}/undo does: within 7 days, and\n" +
@@ -139,7 +147,8 @@ func undoImport(c *cli.CLI) *cobra.Command {
 			if _, err := runner.Undo(ctx, t, &r); err != nil {
 				return err
 			}
-			// The service's own runner may be at it too.
+			// The service's own job runner may work on the same undo, so read the record
+			// again.
 			if r, err = imports.Kind.Get(ctx, t.Get, imports.Key(t, args[0])); err != nil {
 				return err
 			}
@@ -151,6 +160,8 @@ func undoImport(c *cli.CLI) *cobra.Command {
 	})
 }
 
+// importTarget returns the target of an import into the tenant: its number of shards, the
+// country of its phone numbers, and who imports.
 func importTarget(ctx context.Context, t table.Tenant) (imports.Target, error) {
 	shards, err := tenant.WriteShards(ctx, t)
 	if err != nil {
@@ -161,7 +172,7 @@ func importTarget(ctx context.Context, t table.Tenant) (imports.Target, error) {
 		MovesLogins: true}, err
 }
 
-// importing is one run of the command.
+// importing is one run of svc import.
 type importing struct {
 	*cli.CLI
 	db           *table.DB
@@ -172,11 +183,13 @@ type importing struct {
 	bad          []badRow
 }
 
+// badRow is a row of the imported file with a fault, and the fault.
 type badRow struct {
 	imports.Row
 	imports.Fault
 }
 
+// open opens the imported file at the offset from, in bytes.
 func (i *importing) open(from int64) (io.ReadCloser, error) {
 	f, err := os.Open(i.file)
 	if err == nil {
@@ -185,6 +198,8 @@ func (i *importing) open(from int64) (io.ReadCloser, error) {
 	return f, err
 }
 
+// run checks the whole file, imports the rows without a fault, and prints the result. A
+// dry run does the same but writes nothing to the table.
 func (i *importing) run(ctx context.Context) error {
 	info, err := os.Stat(i.file)
 	if err != nil {
@@ -209,7 +224,7 @@ func (i *importing) run(ctx context.Context) error {
 	if i.job.Mode == "run" && i.job.Failed < imports.MaxFaults {
 		tx := i.target.Tenant.Write()
 		audit.Append(tx, i.target.Tenant, i.target.By, "import.add", i.target.Tenant.ID(), nil, i.job.Shown())
-		if i.job.Kind == "trips" { // the retention begins again behind the import
+		if i.job.Kind == "trips" { // imported trips may be past the retention: examine all trips again
 			tenant.ApplyRetention(tx, i.db, i.target.Tenant, i.target.By.At.Add(time.Hour), tenant.Afresh)
 		}
 		if err := tx.Commit(ctx); err != nil {
@@ -243,7 +258,8 @@ func (i *importing) run(ctx context.Context) error {
 	return errors.Join(err, i.keep(ctx), i.report())
 }
 
-// keep stores the job of an import of trips that made some, so that it can be undone.
+// keep stores the record of an import that created trips, so that svc import undo can
+// find it.
 func (i *importing) keep(ctx context.Context) error {
 	if i.job.Kind != "trips" || i.job.Mode != "run" || i.job.Created == 0 {
 		return nil
@@ -258,7 +274,8 @@ func (i *importing) keep(ctx context.Context) error {
 	return nil
 }
 
-// report prints the counts and the faults, and writes the failed rows.
+// report prints the counts and the first faults, and writes the file of failed rows
+// (--failed). It returns an error if rows failed.
 func (i *importing) report() error {
 	slices.SortStableFunc(i.bad, func(a, b badRow) int { return a.N - b.N })
 	for _, b := range i.bad[:min(shownFaults, len(i.bad))] {
@@ -295,6 +312,7 @@ func (i *importing) report() error {
 	return nil
 }
 
+// writeFailed writes the header and the failed rows of the imported file to w.
 func (i *importing) writeFailed(w io.Writer) error {
 	in, err := i.open(0)
 	if err != nil {

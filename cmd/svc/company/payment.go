@@ -14,10 +14,14 @@ import (
 	"svc/pkg/domain/payment"
 )
 
+// paymentCommand returns the group of commands svc payment, about riders' payment
+// methods.
 func paymentCommand(c *cli.CLI) *cobra.Command {
 	return cli.Group("payment", "Riders' payment methods", paymentAdd(c), paymentList(c), paymentSet(c))
 }
 
+// paymentFlags adds the flags of a payment method to a command. The returned edits apply
+// those flags to a method.
 func paymentFlags(cmd *cobra.Command) *cli.Edits[payment.Method] {
 	e := &cli.Edits[payment.Method]{Cmd: cmd}
 	e.Field("brand", "`brand` of the card", func(m *payment.Method) any { return &m.Brand })
@@ -37,6 +41,7 @@ func paymentFlags(cmd *cobra.Command) *cli.Edits[payment.Method] {
 	return e
 }
 
+// paymentAdd returns the command svc payment add.
 func paymentAdd(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "add SLUG RIDER", Short: "Add a payment method of a rider",
 		Example: "  svc payment add metro rider1@metro.example \\\n    --brand visa --last4 4242 --exp 04/2031 --default"}
@@ -61,6 +66,7 @@ func paymentAdd(c *cli.CLI) *cobra.Command {
 	return cmd
 }
 
+// paymentList returns the command svc payment list.
 func paymentList(c *cli.CLI) *cobra.Command {
 	return &cobra.Command{Use: "list SLUG RIDER", Short: "List a rider's payment methods",
 		Example: "  svc payment list metro rider1@metro.example",
@@ -81,6 +87,7 @@ func paymentList(c *cli.CLI) *cobra.Command {
 		})}
 }
 
+// paymentSet returns the command svc payment set, which changes a payment method.
 func paymentSet(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "set SLUG RIDER ID", Short: "Change a payment method",
 		Example: "  svc payment set metro rider1@metro.example \\\n    pay_01JMETR0000000000000000002 --default"}

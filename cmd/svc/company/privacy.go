@@ -16,6 +16,8 @@ import (
 	"svc/pkg/domain/privacy"
 )
 
+// privacyCommand returns the group of commands svc privacy, about requests of riders and
+// drivers for a copy or the erasure of their data.
 func privacyCommand(c *cli.CLI) *cobra.Command {
 	return cli.Group("privacy", "Requests of riders and drivers about their data",
 		privacyBegin(c, privacy.Export, "Make a file with everything that is stored of a person",
@@ -25,7 +27,8 @@ func privacyCommand(c *cli.CLI) *cobra.Command {
 		privacyRun(c), privacyList(c), privacyShow(c))
 }
 
-// inTenant adds --tenant and returns the code of a command about that tenant.
+// inTenant adds the flag --tenant to a command, makes the command call f with that
+// tenant, and returns the command.
 func inTenant(c *cli.CLI, cmd *cobra.Command,
 	f func(context.Context, cli.Platform, table.Tenant, []string) error) *cobra.Command {
 	slug := cmd.Flags().String("tenant", "", "the tenant's `SLUG`; required")
@@ -42,6 +45,8 @@ func inTenant(c *cli.CLI, cmd *cobra.Command,
 	return cmd
 }
 
+// privacyBegin returns the command svc privacy export or svc privacy erase, which begins
+// a request. kind is privacy.Export or privacy.Erase.
 func privacyBegin(c *cli.CLI, kind, short, long string) *cobra.Command {
 	cmd := &cobra.Command{Use: kind, Short: short,
 		Long: short + ", as POST /api/v1/privacy/requests does. " + long + " The audit log names you.",
@@ -75,6 +80,7 @@ func privacyBegin(c *cli.CLI, kind, short, long string) *cobra.Command {
 	})
 }
 
+// privacyRun returns the command svc privacy run, which erases the person of a request.
 func privacyRun(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "run ID", Short: "Erase the person of a request",
 		Long: "Erase the person of a request that is READY or BLOCKED, for good, as POST\n" +
@@ -93,6 +99,7 @@ func privacyRun(c *cli.CLI) *cobra.Command {
 	})
 }
 
+// privacyList returns the command svc privacy list.
 func privacyList(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List a tenant's requests, newest first",
 		Long:    "List a tenant's requests, newest first. Requests for a copy are deleted after 30 days.",
@@ -108,6 +115,8 @@ func privacyList(c *cli.CLI) *cobra.Command {
 	})
 }
 
+// privacyShow returns the command svc privacy show, which shows a request or downloads
+// its file.
 func privacyShow(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "show ID", Short: "Show a request, or download the file that it made",
 		Long: "Show a request, and what is in the way of an erasure. --out downloads the file of a copy that is DONE: one " +
@@ -140,7 +149,8 @@ func privacyShow(c *cli.CLI) *cobra.Command {
 	})
 }
 
-// download writes the file of a copy.
+// download writes the file of a completed privacy export to the path, and records the
+// download in the audit log.
 func download(ctx context.Context, c *cli.CLI, p cli.Platform, t table.Tenant, r privacy.Record, path string) error {
 	if !r.Available(time.Now()) {
 		return fmt.Errorf("the request is an %s and %s; only an export that is DONE has a file, for 7 days", r.Kind, r.Status)

@@ -9,10 +9,13 @@ import (
 	"svc/pkg/domain/settings"
 )
 
+// serviceCommand returns the group of commands svc service, about the service types of a
+// tenant.
 func serviceCommand(c *cli.CLI) *cobra.Command {
 	return cli.Group("service", "Service types of a tenant", serviceList(c))
 }
 
+// serviceList returns the command svc service list.
 func serviceList(c *cli.CLI) *cobra.Command {
 	return &cobra.Command{Use: "list SLUG", Short: "List service types, including inactive ones",
 		Example: "  svc service list metro",

@@ -15,6 +15,8 @@ import (
 	"svc/pkg/domain/statement"
 )
 
+// statementCommand returns the command svc statement, which shows a driver's statement of
+// a month.
 func statementCommand(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "statement SLUG EMAIL MONTH", Short: "Show a driver's statement of a month",
 		Long: "Show a driver's statement of a month in the company's time zone: the same as GET\n" +
@@ -45,6 +47,8 @@ func statementCommand(c *cli.CLI) *cobra.Command {
 	return cmd
 }
 
+// showStatement prints a statement in the format: table, csv or html. lang is the
+// language of the html page.
 func showStatement(ctx context.Context, c *cli.CLI, t table.Tenant, s *statement.Statement, format, lang string) error {
 	switch format {
 	case "csv":

@@ -12,19 +12,24 @@ import (
 	"svc/pkg/domain/trip"
 )
 
+// tripCommand returns the group of commands svc trip.
 func tripCommand(c *cli.CLI) *cobra.Command {
 	return cli.Group("trip", "Trips: list, show, and change for a rider or driver who cannot", tripMove(c), tripBook(c))
 }
 
-// steps are the operations of svc trip move, by the status that they set.
+// steps maps a status to the id of the API operation that moves a trip to this status
+// (svc trip move).
 var steps = map[string]string{string(trip.Assigned): "svc_assign_trip",
 	string(trip.DriverArrived): "svc_arrive_for_driver", string(trip.InProgress): "svc_start_for_driver",
 	string(trip.Completed): "svc_complete_for_driver"}
 
-// movable are the statuses of steps, in the order of a ride.
+// movable lists the statuses that svc trip move accepts (the keys of steps), in the order
+// of a ride.
 var movable = []string{string(trip.Assigned), string(trip.DriverArrived), string(trip.InProgress),
 	string(trip.Completed)}
 
+// tripMove returns the command svc trip move, which moves a trip to the next status for
+// its driver.
 func tripMove(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "move SLUG ID|CODE STATUS", Short: "Take a trip's next step for its driver",
 		Annotations: map[string]string{cli.StatusWords: strings.Join(movable, " ")},

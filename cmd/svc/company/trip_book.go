@@ -13,6 +13,8 @@ import (
 	"svc/pkg/domain/trip"
 )
 
+// tripBook returns the command svc trip book, which books a trip for a rider who calls by
+// phone.
 func tripBook(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "book SLUG", Short: "Book a trip for somebody who calls",
 		Long: "Book a trip, by the rules of the API. The rider is the customer with the phone number, or a new one who\n" +
@@ -46,7 +48,7 @@ func tripBook(c *cli.CLI) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			b.CustomerID, b.Name = one.ID, "" // the name is of a rider who is new
+			b.CustomerID, b.Name = one.ID, "" // --name is for a new rider only
 		}
 		lat, lng, _ := strings.Cut(at, ",")
 		b.OriginLat, b.OriginLng = json.Number(lat), json.Number(lng)
@@ -72,7 +74,8 @@ func tripBook(c *cli.CLI) *cobra.Command {
 	return cmd
 }
 
-// sayBooked returns what the command prints of a trip that it made, with places for its names.
+// sayBooked returns the format of the message about a booked trip. The verbs of the
+// format are the id and the code of the trip, the id of the rider, and the status.
 func sayBooked(made trip.Trip, slug string) string {
 	text := "Booked trip %s (%s) for rider %s. It is %s."
 	if made.ServiceTypeID == nil {
@@ -82,7 +85,7 @@ func sayBooked(made trip.Trip, slug string) string {
 	return text
 }
 
-// optional returns the number of a flag, nil if it is not given.
+// optional returns a numeric flag as a JSON number, nil if its text is empty.
 func optional(text string) *json.Number {
 	if text == "" {
 		return nil

@@ -18,10 +18,13 @@ import (
 	"svc/pkg/domain/wallet"
 )
 
+// walletCommand returns the group of commands svc wallet.
 func walletCommand(c *cli.CLI) *cobra.Command {
 	return cli.Group("wallet", "Wallets of drivers and riders", walletShow(c), walletPost(c))
 }
 
+// walletShow returns the command svc wallet show, which shows the balance and the newest
+// postings.
 func walletShow(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "show SLUG EMAIL", Short: "Show a driver's or rider's balance and 20 newest postings",
 		Example: "  svc wallet show metro driver1@metro.example\n  svc wallet show metro rider1@metro.example --side rider"}
@@ -53,7 +56,8 @@ func walletShow(c *cli.CLI) *cobra.Command {
 	return cmd
 }
 
-// ownerOf returns the id of the driver or rider with the mail address.
+// ownerOf returns the id of the owner of a wallet. side is "driver" or "rider", and email
+// is the mail address or the id of that person.
 func ownerOf(ctx context.Context, t table.Tenant, side, email string) (string, error) {
 	if err := cli.OneOf("side", side, []string{"driver", "rider"}); err != nil {
 		return "", err
@@ -72,6 +76,7 @@ func ownerOf(ctx context.Context, t table.Tenant, side, email string) (string, e
 	return one.ID, nil
 }
 
+// walletPost returns the command svc wallet post, which adds a posting to a wallet.
 func walletPost(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "post SLUG EMAIL TYPE AMOUNT", Short: "Post to a driver's or rider's wallet",
 		Long: "Post to a wallet by the rules of the API. TYPE is TOP_UP, REFUND, PAYOUT or ADJUSTMENT. The audit log\n" +

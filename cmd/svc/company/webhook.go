@@ -17,16 +17,19 @@ import (
 	"svc/pkg/domain/webhook"
 )
 
+// webhookCommand returns the group of commands svc webhook, about a tenant's webhook
+// endpoints.
 func webhookCommand(c *cli.CLI) *cobra.Command {
 	return cli.Group("webhook", "Webhook endpoints, to which events are sent", webhookEnable(c), webhookTest(c),
 		webhookReplay(c))
 }
 
+// webhooksOf reads all webhook endpoints of the tenant.
 func webhooksOf(ctx context.Context, t table.Tenant) (webhook.Book, error) {
 	return webhook.Kind.Get(ctx, t.Get, webhook.Key(t))
 }
 
-// endpointOf finds one of the tenant's webhook endpoints.
+// endpointOf finds the tenant's webhook endpoint with the id.
 func endpointOf(ctx context.Context, t table.Tenant, id string) (webhook.Record, error) {
 	book, err := webhooksOf(ctx, t)
 	if err != nil {
@@ -38,6 +41,7 @@ func endpointOf(ctx context.Context, t table.Tenant, id string) (webhook.Record,
 	return webhook.Record{}, fmt.Errorf("there is no webhook endpoint %q", id)
 }
 
+// webhookEnable returns the command svc webhook enable.
 func webhookEnable(c *cli.CLI) *cobra.Command {
 	return &cobra.Command{Use: "enable SLUG ID", Short: "Send a new challenge to a webhook endpoint",
 		Long: "Send a new challenge to a webhook endpoint that is pending or disabled. When it has echoed the\n" +
@@ -48,7 +52,8 @@ func webhookEnable(c *cli.CLI) *cobra.Command {
 		})}
 }
 
-// queueWebhookRequest puts a request to the sender of webhooks.
+// queueWebhookRequest stores the request q for the function that sends webhooks: a test
+// or a replay. what names the change in the audit log.
 func queueWebhookRequest(ctx context.Context, t table.Tenant, r webhook.Record, what string, q webhook.Request) error {
 	return table.Retry(ctx, func(ctx context.Context) error {
 		tx := t.Write()
@@ -59,6 +64,8 @@ func queueWebhookRequest(ctx context.Context, t table.Tenant, r webhook.Record, 
 	})
 }
 
+// webhookTest returns the command svc webhook test, which sends an invented event to an
+// endpoint.
 func webhookTest(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "test SLUG ID", Short: "Send an invented event to a webhook endpoint",
 		Example: "  svc webhook test metro whk_01JT7M4C6Q8V2N5X9B3D1F7H0K --type trip.started"}
@@ -84,6 +91,7 @@ func webhookTest(c *cli.CLI) *cobra.Command {
 	return cmd
 }
 
+// webhookReplay returns the command svc webhook replay, which sends earlier events again.
 func webhookReplay(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "replay SLUG ID [EVENT]", Short: "Send one event, or a part of the feed, again",
 		Long: "Send one event that was sent to the endpoint before, or with --after the\n" +
@@ -122,8 +130,8 @@ func webhookReplay(c *cli.CLI) *cobra.Command {
 	return cmd
 }
 
-// rangeOf returns the request for the events that came into the feed between two
-// times.
+// rangeOf returns the request to replay the events that came into the feed between two
+// times (RFC 3339). If before is "", the range ends a minute from now.
 func rangeOf(ctx context.Context, t table.Tenant, after, before string) (q webhook.Request, err error) {
 	shards, err := tenant.ReadShards(ctx, t)
 	if err != nil {

@@ -20,14 +20,13 @@ import (
 	"svc/pkg/local/service"
 )
 
-// SettleTime limits how long the start waits until the demo's trips are settled
-// and counted.
+// SettleTime limits how long the start of svc dev waits until the demo's trips are
+// settled and counted.
 var SettleTime = 10 * time.Second
 
-// loadDemo loads the demo data, unless --no-demo is set or there is nothing to
-// load (see demo.Load). After it has loaded the data, it waits, at most SettleTime,
-// until the trips are settled and counted. Until then wallets and reports are
-// incomplete.
+// loadDemo loads the demo data, unless --no-demo is set or the data exists (see
+// demo.Load). Then it waits, at most SettleTime, until the trips are settled and counted.
+// Until then wallets and reports are incomplete.
 func loadDemo(ctx context.Context, _ *cli.CLI, s *service.Service, p *app.Runtime, o devOptions) error {
 	if o.noDemo {
 		return nil
@@ -36,10 +35,10 @@ func loadDemo(ctx context.Context, _ *cli.CLI, s *service.Service, p *app.Runtim
 	if err != nil || !loaded {
 		return err
 	}
-	p.Begun() // the robots begin
+	p.Begun() // from now on the robots (simulated drivers and riders) of sandboxes may act
 	ctx, cancel := context.WithTimeout(ctx, SettleTime)
 	defer cancel()
-	_ = s.Poller.Drain(ctx) // if the time is over, the poller continues while the service runs
+	_ = s.Poller.Drain(ctx) // after SettleTime the stream poller goes on in the background
 	return nil
 }
 

@@ -28,7 +28,8 @@ import (
 	"svc/pkg/local/service"
 )
 
-// devOptions are the flags of svc dev.
+// devOptions are the flags of svc dev. Robots are the simulated drivers and riders of
+// sandbox tenants.
 type devOptions struct {
 	memory, noDemo, noRobots, quiet bool
 	port                            int
@@ -37,11 +38,13 @@ type devOptions struct {
 	issuer                          string
 }
 
+// Defaults of svc dev.
 const (
 	defaultPort = 8080
-	robotPace   = 4 * time.Second
+	robotPace   = 4 * time.Second // time between two steps of the robots (app.Runtime.Pace)
 )
 
+// devCommand returns the command svc dev, which runs the whole service on this machine.
 func devCommand(c *cli.CLI) *cobra.Command {
 	var o devOptions
 	cmd := &cobra.Command{
@@ -91,7 +94,8 @@ func devCommand(c *cli.CLI) *cobra.Command {
 	return cmd
 }
 
-// readIssuer checks --issuer. The gateway answers to its name.
+// readIssuer checks --issuer, and adds its host to the names at which the gateway accepts
+// requests.
 func (o *devOptions) readIssuer() error {
 	if o.issuer == "" {
 		return nil
@@ -119,7 +123,7 @@ func beside(ctx context.Context, c *cli.CLI, o *devOptions, portGiven bool) erro
 		return nil
 	}
 	reason := "another service runs at " + running.BaseURL
-	if err != nil { // for example, another svc command uses the folder
+	if err != nil { // for example, because another svc command uses the folder
 		reason = err.Error()
 	}
 	if c.Data, err = os.MkdirTemp("", "svc-memory-"); err != nil {
@@ -178,13 +182,15 @@ func dev(ctx context.Context, c *cli.CLI, o devOptions) error {
 	return s.Wait(ctx)
 }
 
-// devReady are the steps that follow when the service is ready, in order.
+// devReady has the steps that svc dev takes when the service is ready, in order.
 var devReady = []func(context.Context, *cli.CLI, *service.Service, *app.Runtime, devOptions) error{
 	loadDemo,
 	printAddress,
 	printDemo,
 }
 
+// printAddress prints the address of the service. With --issuer it also prints the
+// address to which the proxy must lead.
 func printAddress(_ context.Context, c *cli.CLI, s *service.Service, _ *app.Runtime, _ devOptions) error {
 	if c.JSON {
 		return c.PrintJSON(map[string]string{"baseUrl": s.BaseURL})
@@ -196,8 +202,8 @@ func printAddress(_ context.Context, c *cli.CLI, s *service.Service, _ *app.Runt
 	return err
 }
 
-// devRuntime returns the runtime of svc dev: it has the data folder's sealing key
-// and the settings from the environment.
+// devRuntime returns the Runtime of svc dev, with the sealing key in the data folder and
+// the settings from the environment.
 func devRuntime(c *cli.CLI, dataDir string, log *slog.Logger) (*app.Runtime, error) {
 	sealer, err := signing.FileSealer(filepath.Join(dataDir, "sealing.key"))
 	if err != nil {

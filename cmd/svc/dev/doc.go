@@ -1,5 +1,5 @@
-// Package dev has the commands for a developer: svc dev, which runs the service, what fills it
-// with first data, and what shows events, sends them to a receiver or causes them.
+// Package dev has the commands for a developer: svc dev, which runs the service, and the commands
+// that fill it with first data, and that show events, send them to a receiver or cause them.
 //
 // A command belongs here if it is for building and trying, not for running a company.
 package dev

@@ -15,14 +15,15 @@ import (
 	"svc/pkg/local/folder"
 )
 
-// tool is a program that some work needs. It is installed if one of its names is
-// on the PATH. For chromium the variable CHROME also counts.
+// tool is a program that some work on the service needs. It is installed if one of its
+// names is on the PATH. chromium also counts as installed if the variable CHROME is set.
 type tool struct {
 	names []string
-	need  string // the work that needs it
-	get   string // how to get it
+	need  string // the work that needs the program, such as "run" (svc dev) or "deploy"
+	get   string // how to install the program
 }
 
+// tools has the programs that svc doctor looks for.
 var tools = []tool{
 	{[]string{"go"}, "run", "https://go.dev/dl, the version that go.mod names"},
 	{[]string{"make"}, "run", "apt-get install make"},
@@ -47,6 +48,8 @@ type finding struct {
 	Get   string `json:"do,omitempty"`
 }
 
+// doctorCommand returns the command svc doctor, which shows what is missing on this
+// machine.
 func doctorCommand(c *cli.CLI) *cobra.Command {
 	return &cobra.Command{Use: "doctor", Short: "Show what is missing on this machine, and how to get it",
 		Long: "Check the programs that running, testing and deploying need, and the database engine. If no service runs\n" +
@@ -68,6 +71,8 @@ func doctorCommand(c *cli.CLI) *cobra.Command {
 		})}
 }
 
+// examine runs every check of svc doctor: the programs, the engine, and the service or
+// its port.
 func examine(ctx context.Context, c *cli.CLI) (found []finding) {
 	for _, t := range tools {
 		f := finding{Check: t.names[0], Need: t.need, Get: t.get}

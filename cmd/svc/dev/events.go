@@ -28,25 +28,30 @@ import (
 	"svc/pkg/local/folder"
 )
 
-// pollEvery is the pause of a command that waits for events.
+// pollEvery is the pause between two reads of the event feed while a command waits for
+// events.
 const pollEvery = time.Second
 
-// feedQuery is what the flags of a command that reads a feed ask for.
+// feedQuery says which events of a tenant's feed a command reads. Flags of the command
+// set it.
 type feedQuery struct {
 	after, kind, resource string
-	limit                 int // events at most; 0 waits for more until Ctrl-C
+	limit                 int // number of events at most; 0: no limit, and wait for more until Ctrl-C
 
-	// reopen finds the service again, after it has ended; nil while it runs.
+	// reopen finds the tenant again after the service has stopped. If it is nil, read
+	// does not wait for the service and returns the error.
 	reopen func(context.Context) (table.Tenant, error)
 }
 
+// flags adds the flags that set the query to a command. after is the default of --after.
 func (q *feedQuery) flags(cmd *cobra.Command, after string) {
 	cmd.Flags().StringVar(&q.after, "after", after, "where to begin: `earliest|latest`")
 	cmd.Flags().StringVar(&q.kind, "type", "", "only events of this `TYPE`, or of these, separated by commas")
 	cmd.Flags().StringVar(&q.resource, "resource", "", "only events of the resource with this `id`")
 }
 
-// read calls do with each event, oldest first.
+// read calls do with each event, oldest first, until the limit, Ctrl-C or an error. If
+// reopen is set and the service stops, read waits for it and continues.
 func (q *feedQuery) read(ctx context.Context, t table.Tenant, do func(event.Event) error) error {
 	if err := cli.OneOf("after", q.after, []string{"earliest", "latest"}); err != nil {
 		return err
@@ -89,10 +94,12 @@ func (q *feedQuery) read(ctx context.Context, t table.Tenant, do func(event.Even
 	}
 }
 
-// doError is an error of what a command does with an event.
+// doError wraps an error of the function do, to tell it from an error of reading the
+// feed.
 type doError struct{ error }
 
-// pages reads the feed from the query's position on, which it moves behind each page.
+// pages reads the feed from query.After on, and moves query.After to the end of each
+// page. Without a limit it waits for further events until ctx ends.
 func (q *feedQuery) pages(ctx context.Context, t table.Tenant, query *event.Query, do func(event.Event) error) error {
 	for left := q.limit; ; {
 		query.Limit = 200
@@ -122,8 +129,8 @@ func (q *feedQuery) pages(ctx context.Context, t table.Tenant, query *event.Quer
 	}
 }
 
-// await waits until the service runs again, after a request to it has failed. It
-// returns the failure if the service runs and fails again and again.
+// await waits until the service runs again. failed is the error of the request that
+// failed; await returns it if the service runs but keeps failing.
 func (q *feedQuery) await(ctx context.Context, failed error) (table.Tenant, error) {
 	for tries := 0; ; tries++ {
 		t, err := q.reopen(ctx)
@@ -145,11 +152,12 @@ func (q *feedQuery) await(ctx context.Context, failed error) (table.Tenant, erro
 	}
 }
 
-// mostTries is how often a command asks a service that runs and fails.
+// mostTries is how often await tries a service that runs but fails.
 const mostTries = 60
 
-// restarted begins a feed from its start if its newest events are before the
-// position: svc dev --memory has begun anew.
+// restarted moves the query to the start of the feed if the query's position is behind
+// the end of the feed. This happens when svc dev --memory has started again with a new
+// feed.
 func restarted(ctx context.Context, t table.Tenant, query *event.Query) error {
 	if ctx.Err() != nil {
 		return nil
@@ -168,6 +176,7 @@ func restarted(ctx context.Context, t table.Tenant, query *event.Query) error {
 	return err
 }
 
+// eventsCommand returns the command svc events, which shows the events of a tenant.
 func eventsCommand(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "events SLUG", Short: "Show a tenant's events, oldest first",
 		Long: "Show a tenant's events, oldest first. With --follow it waits for further events until Ctrl-C.\n" +
@@ -186,8 +195,9 @@ func eventsCommand(c *cli.CLI) *cobra.Command {
 	return cmd
 }
 
-// reopen returns the function that finds a tenant of a local service again, nil for a
-// table in AWS: the SDK's retries are enough there.
+// reopen returns a function that finds the tenant again after a local service has stopped
+// (see feedQuery). For a table in DynamoDB it returns nil, because the retries of the SDK
+// are enough there.
 func reopen(c *cli.CLI, p cli.Platform, slug string) func(context.Context) (table.Tenant, error) {
 	if p.Data == "" {
 		return nil
@@ -200,7 +210,8 @@ func reopen(c *cli.CLI, p cli.Platform, slug string) func(context.Context) (tabl
 	}
 }
 
-// eventLine prints one event and what became of it.
+// eventLine prints one event. result is what the receiver answered, "" if the event was
+// not forwarded.
 func eventLine(c *cli.CLI, e event.Event, result string) error {
 	if c.JSON {
 		text, err := json.Marshal(struct {
@@ -217,7 +228,7 @@ func eventLine(c *cli.CLI, e event.Event, result string) error {
 		at = strings.TrimPrefix(cli.Minute(at), at[:len("2026-")])
 	}
 	resource := e.Resource
-	if !c.Wide { // of a posting in a rider's wallet, the wallet is left out
+	if !c.Wide { // a posting in a rider's wallet is RIDER/POSTING: show the posting
 		resource = resource[strings.LastIndexByte(resource, '/')+1:]
 	}
 	line := fmt.Sprintf("%s  %-22s  %-30s  ", at, e.Type, resource)
@@ -233,6 +244,8 @@ func eventLine(c *cli.CLI, e event.Event, result string) error {
 	return err
 }
 
+// listenCommand returns the command svc listen, which sends a tenant's events to a
+// receiver.
 func listenCommand(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "listen SLUG --forward-to URL",
 		Short: "Send a tenant's events to a receiver on this machine",
@@ -272,7 +285,8 @@ func listenCommand(c *cli.CLI) *cobra.Command {
 	return cmd
 }
 
-// forward posts an event and returns the status, or what failed.
+// forward posts an event, signed with the key, to the receiver at the URL to. It returns
+// the status of the response, or what failed.
 func forward(ctx context.Context, to string, e event.Event, key []byte) string {
 	body, err := json.Marshal(e)
 	if err != nil {
@@ -293,7 +307,7 @@ func forward(ctx context.Context, to string, e event.Event, key []byte) string {
 	return res.Status
 }
 
-// ofNetwork returns in words for people why a host did not answer.
+// ofNetwork returns in plain words why a request to the host failed.
 func ofNetwork(err error, host string) string {
 	var dns *net.DNSError
 	var timeout net.Error

@@ -16,13 +16,16 @@ import (
 	"svc/pkg/domain/tenant"
 )
 
-// firstPeople holds the values of svc init. ask asks for those that no flag set.
+// firstPeople holds the values of svc init. askForMissing asks for those that no flag
+// set.
 type firstPeople struct {
 	tenant, name, currency, timezone string
 	operator, rider, driver          string
 	password                         string // password of rider and driver; "" creates one-time links instead
 }
 
+// initCommand returns the command svc init, which creates the first tenant, operator,
+// rider and driver.
 func initCommand(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "init", Short: "Create the first tenant, operator, rider and driver",
 		Long: "Ask for the first tenant, operator, rider and driver. Then print and run the commands that create them,\n" +
@@ -58,8 +61,8 @@ func initCommand(c *cli.CLI) *cobra.Command {
 	return cmd
 }
 
-// runAll prints and runs commands until one fails. The user has already
-// confirmed the calling command, so these commands do not ask again.
+// runAll prints and runs svc commands until one fails. The user has already confirmed the
+// calling command, so these commands do not ask again.
 func runAll(ctx context.Context, c *cli.CLI, root *cobra.Command, commands [][]string) error {
 	c.Yes = true
 	for i, args := range commands {
@@ -82,7 +85,7 @@ func (b *firstPeople) askForMissing(out io.Writer, in io.Reader) error {
 	for _, q := range []struct {
 		question, usual string
 		answer          *string
-		field           string // of the tenant; "" for a mail address
+		field           string // field of the tenant that the answer sets; "" for a mail address
 	}{
 		{"Short name of the company, in addresses (acme)", "", &b.tenant, "slug"},
 		{"Name of the company", "", &b.name, "name"},
@@ -115,7 +118,8 @@ func (b *firstPeople) askForMissing(out io.Writer, in io.Reader) error {
 	return nil
 }
 
-// wrong returns what is wrong with an answer, "" if nothing is.
+// wrong returns what is wrong with an answer, "" if nothing is. field is the tenant's
+// field that the answer sets, "" for a mail address.
 func (b *firstPeople) wrong(field, answer string) string {
 	if field != "" {
 		return tenant.Tenant{Slug: b.tenant, Name: b.name, Currency: b.currency, Timezone: b.timezone}.Check(field)
@@ -126,8 +130,8 @@ func (b *firstPeople) wrong(field, answer string) string {
 	return ""
 }
 
-// commands returns the commands that create the tenant, a service type and the
-// people.
+// commands returns the arguments of the svc commands that create the tenant, a service
+// type and the people.
 func (b *firstPeople) commands() [][]string {
 	rider := []string{"rider", "add", b.tenant, b.rider, "--first", "First", "--last", "Rider"}
 	driver := []string{"driver", "add", b.tenant, b.driver, "--first", "First", "--last", "Driver", "--status", "ONLINE"}

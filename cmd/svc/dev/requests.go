@@ -39,6 +39,8 @@ const (
 	logOff  = "off"
 )
 
+// newRequestLog returns the request log that the flags of svc dev describe. An unknown
+// --log is a usage error.
 func newRequestLog(c *cli.CLI, o devOptions) (*requestLog, error) {
 	form := o.log
 	if o.quiet {
@@ -50,7 +52,8 @@ func newRequestLog(c *cli.CLI, o devOptions) (*requestLog, error) {
 	return &requestLog{cli: c, form: form, color: cli.IsTerminal(c.Err) && !c.Env.NoColor}, nil
 }
 
-// wrap logs the gateway's responses, also to a file in the data folder dir.
+// wrap returns a function that wraps the gateway so that each request is logged (see
+// add). The log file is in the data folder dir.
 func (l *requestLog) wrap(dir string) func(http.Handler) (http.Handler, error) {
 	return func(next http.Handler) (_ http.Handler, err error) {
 		if l.file, err = accesslog.OpenFile(dir); err != nil {
@@ -60,8 +63,8 @@ func (l *requestLog) wrap(dir string) func(http.Handler) (http.Handler, error) {
 	}
 }
 
-// add logs a request. It does not print successful health checks, because most
-// commands send one to find the service.
+// add stores a request in the log file and prints it. It does not print successful health
+// checks, because most commands send one to find the service.
 func (l *requestLog) add(e accesslog.Entry) {
 	if l.file != nil {
 		if err := l.file.Add(e); err != nil {
@@ -87,9 +90,9 @@ func (l *requestLog) add(e accesslog.Entry) {
 // SlugTime limits how long a line of the log waits for the slug of its tenant.
 var SlugTime = time.Second
 
-// slug calls then with the tenant's slug, "" if it cannot be read. It caches
-// every slug that it has read, and reads another one on a goroutine of its own:
-// the table may be silent, and no response waits for its line of the log.
+// slug calls then with the slug of the tenant with the id, "" if the slug cannot be read.
+// It caches every slug that it has read. It reads any other slug on a separate goroutine,
+// so that no response waits for a slow table.
 func (l *requestLog) slug(id string, then func(string)) {
 	if slug, ok := l.slugs.Load(id); ok {
 		then(slug.(string))
@@ -106,6 +109,7 @@ func (l *requestLog) slug(id string, then func(string)) {
 	})
 }
 
+// close waits until no slug is being read, and closes the log file.
 func (l *requestLog) close() {
 	l.reads.Wait()
 	if l.file != nil {

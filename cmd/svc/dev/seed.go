@@ -30,6 +30,7 @@ type seedOptions struct {
 	seed             uint64
 }
 
+// seedCommand returns the command svc seed, which fills a tenant with realistic trips.
 func seedCommand(c *cli.CLI) *cobra.Command {
 	var o seedOptions
 	cmd := &cobra.Command{
@@ -69,6 +70,7 @@ func seedCommand(c *cli.CLI) *cobra.Command {
 	return cmd
 }
 
+// check returns a usage error for each number that is out of range.
 func (o seedOptions) check() error {
 	var errs []error
 	if o.trips < 1 || o.trips > seed.MaxTrips {
@@ -80,6 +82,8 @@ func (o seedOptions) check() error {
 	return errors.Join(errs...)
 }
 
+// options returns the options of package seed. note receives the progress: stage, steps
+// done and total steps.
 func (o seedOptions) options(note func(string, int, int)) seed.Options {
 	out := seed.Options{Trips: o.trips, Days: o.days, Seed: o.seed, Now: time.Now(), By: cli.By(), Note: note}
 	if o.password != "" {
@@ -171,7 +175,8 @@ func seededTenant(ctx context.Context, db *table.DB, slug string, bar *cli.Progr
 	return n, err
 }
 
-// settle settles completed trips that have no receipt.
+// settle settles every completed trip that has no receipt. It does the work of the stream
+// function settlement, which does not run here.
 func settle(ctx context.Context, db *table.DB, tenants []tenant.Tenant, bar *cli.Progress) error {
 	for i, n := range tenants {
 		if _, err := settlement.Sweep(ctx, db.Tenant(n.ID), time.Time{}, time.Now); err != nil {
@@ -182,8 +187,9 @@ func settle(ctx context.Context, db *table.DB, tenants []tenant.Tenant, bar *cli
 	return nil
 }
 
-// count updates the tenants' counters, totals and search rows from the items, and
-// the counters and rank rows of the roadmap.
+// count computes from the items what the stream function projection maintains: the
+// tenants' counters, totals and search rows (index items for searching customers), and
+// the counters and ranks of the feedback posts (the roadmap).
 func count(ctx context.Context, db *table.DB, tenants []tenant.Tenant, bar *cli.Progress) error {
 	step := projection.Step{Now: time.Now, RankRows: feedback.RankRows}
 	for _, n := range tenants {
@@ -198,6 +204,7 @@ func count(ctx context.Context, db *table.DB, tenants []tenant.Tenant, bar *cli.
 	return err
 }
 
+// fill creates the trips of a load in the tenant, and prints what it created.
 func fill(ctx context.Context, c *cli.CLI, db *table.DB, n tenant.Tenant, o seed.Options, bar *cli.Progress) error {
 	began := time.Now()
 	done, err := seed.Run(ctx, db, n, o)

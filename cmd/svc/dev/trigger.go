@@ -21,6 +21,8 @@ import (
 	"svc/pkg/domain/tenant"
 )
 
+// triggerCommand returns the command svc trigger, which makes a real change that produces
+// an event.
 func triggerCommand(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "trigger SLUG TYPE", Short: "Make a change that produces an event, to try a receiver",
 		Long: "Make a real change that produces an event of the type, and first what the change needs: a rider, a driver,\n" +
@@ -49,6 +51,7 @@ func triggerCommand(c *cli.CLI) *cobra.Command {
 	return cmd
 }
 
+// eventTypes returns the names of all types of events.
 func eventTypes() (names []string) {
 	for _, one := range event.Types() {
 		names = append(names, one.Name)
@@ -56,14 +59,15 @@ func eventTypes() (names []string) {
 	return names
 }
 
-// trigger makes changes in one tenant.
+// trigger makes changes in one tenant, each of which produces an event.
 type trigger struct {
 	p     cli.Platform
 	t     table.Tenant
 	flags table.Item
 }
 
-// run makes the change of an event's type, and returns what it changed.
+// run makes a change that produces an event of the type kind. It returns the id of what
+// it changed.
 func (g *trigger) run(ctx context.Context, kind string) (string, error) {
 	if steps, ok := rideSteps[kind]; ok {
 		return g.ride(ctx, steps, false)
@@ -77,10 +81,10 @@ func (g *trigger) run(ctx context.Context, kind string) (string, error) {
 	return "", fmt.Errorf("svc has no change for %s", kind)
 }
 
-// address is a mail address of a new person, which nobody can have.
+// address returns a new mail address at a domain that cannot exist.
 func address() string { return "trigger-" + strings.ToLower(rand.Text()[:10]) + "@svc.invalid" }
 
-// aRider returns the first rider, or a new one.
+// aRider returns the first rider who is neither disabled nor erased, or a new rider.
 func (g *trigger) aRider(ctx context.Context) (customer.Record, error) {
 	found, _, err := customer.List(ctx, g.t, "", 50)
 	if err != nil {
@@ -97,13 +101,15 @@ func (g *trigger) newRider(ctx context.Context) (customer.Record, error) {
 	return g.addRider(ctx, false)
 }
 
+// addRider adds a rider and waits until the feed has the event of the new rider. A
+// disabled rider cannot sign in.
 func (g *trigger) addRider(ctx context.Context, disabled bool) (customer.Record, error) {
 	r, err := customer.Store.Create(ctx, g.t, cli.By(), customer.Record{Customer: customer.Customer{Email: address(),
 		FirstName: "Trigger", LastName: "Rider"}, Disabled: disabled}, "")
 	return r, g.told(ctx, err, customer.Key(g.t, r.ID))
 }
 
-// aDriver returns a driver who is free, or a new one.
+// aDriver returns a driver who is neither disabled nor busy, or a new driver.
 func (g *trigger) aDriver(ctx context.Context) (driver.Record, error) {
 	found, _, err := driver.List(ctx, g.t, "", "", 50)
 	if err != nil {
@@ -120,6 +126,8 @@ func (g *trigger) newDriver(ctx context.Context) (driver.Record, error) {
 	return g.addDriver(ctx, false)
 }
 
+// addDriver adds a driver and waits until the feed has the event of the new driver. A
+// disabled driver cannot sign in.
 func (g *trigger) addDriver(ctx context.Context, disabled bool) (driver.Record, error) {
 	d, err := driver.Create(ctx, g.t, cli.By(), driver.Record{Driver: driver.Driver{Email: address(), FirstName: "Trigger",
 		LastName: "Driver"}, Disabled: disabled}, "")
@@ -135,6 +143,7 @@ func (g *trigger) aMember(ctx context.Context) (string, error) {
 	return g.newMember(ctx)
 }
 
+// newMember adds an operator without permissions, and returns the person's id.
 func (g *trigger) newMember(ctx context.Context) (string, error) {
 	one, err := g.people().Create(ctx, cli.By(), person.Person{Email: address(), FirstName: "Trigger",
 		LastName: "Operator"}, "")
@@ -144,8 +153,9 @@ func (g *trigger) newMember(ctx context.Context) (string, error) {
 	return one.ID, g.told(ctx, err, authz.ActorKey(g.t, authz.Dashboard, one.ID))
 }
 
-// told waits until the feed has told of a new item, unless err is not nil. What changes
-// before would be no event of its own.
+// told returns err if it is not nil. Else it waits until the event feed has the event of
+// the new item with the key. A change that follows earlier would produce no event of its
+// own.
 func (g *trigger) told(ctx context.Context, err error, key table.Key) error {
 	if err != nil {
 		return err
@@ -156,9 +166,11 @@ func (g *trigger) told(ctx context.Context, err error, key table.Key) error {
 	})
 }
 
+// people returns the store of operators.
 func (g *trigger) people() person.Store { return person.Store{DB: g.p.DB} }
 
-// retried commits what prepare adds to a transaction.
+// retried commits what prepare adds to a transaction, and repeats both after a conflict.
+// The transaction may also write the list of open jobs.
 func (g *trigger) retried(ctx context.Context, prepare func(*table.Tx)) error {
 	return table.Retry(ctx, func(ctx context.Context) error {
 		tx := g.t.Write().Covers(g.p.Jobs().Handle)
@@ -167,10 +179,11 @@ func (g *trigger) retried(ctx context.Context, prepare func(*table.Tx)) error {
 	})
 }
 
-// awaited is how long a command waits for a job of the service.
+// awaited is how long await waits at most.
 const awaited = 10 * time.Minute
 
-// await waits until done reports true.
+// await waits until done returns true or an error, or awaited has passed. what names the
+// work in the error.
 func await(ctx context.Context, what string, done func() (bool, error)) error {
 	for deadline := time.Now().Add(awaited); ; {
 		if ok, err := done(); err != nil || ok {
@@ -187,7 +200,8 @@ func await(ctx context.Context, what string, done func() (bool, error)) error {
 	}
 }
 
-// ledger returns the store by which a platform operator changes a tenant's money.
+// ledger returns the store of receipts with which the operator of the platform changes
+// money of the tenant t.
 func ledger(ctx context.Context, t table.Tenant) (receipt.Store, error) {
 	flags, err := tenant.Flags(ctx, t)
 	return receipt.Store{Tenant: t, By: cli.By(), Flags: flags,

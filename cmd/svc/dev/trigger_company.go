@@ -30,8 +30,7 @@ import (
 	"svc/pkg/domain/webhook"
 )
 
-// triggers make the changes of the types that are no step of a ride. A change returns
-// the identifier of what it changed.
+// triggers has, by event type, a change that is no step of a ride. A change returns the id of what it changed.
 var triggers = map[string]func(*trigger, context.Context) (string, error){
 	"driver.created": func(g *trigger, ctx context.Context) (string, error) {
 		d, err := g.newDriver(ctx)
@@ -50,7 +49,7 @@ var triggers = map[string]func(*trigger, context.Context) (string, error){
 		})
 	},
 	"driver.erased": func(g *trigger, ctx context.Context) (string, error) {
-		d, err := g.addDriver(ctx, true) // nobody gives a ride to who is disabled
+		d, err := g.addDriver(ctx, true) // a disabled driver gets no ride meanwhile
 		return g.erased(ctx, err, authz.Driver, d.ID)
 	},
 	"customer.created": func(g *trigger, ctx context.Context) (string, error) {
@@ -175,8 +174,7 @@ func (g *trigger) changeDriver(ctx context.Context, change func(*driver.Record))
 	return d.ID, err
 }
 
-// erased asks for the erasure of a person, runs it when it is ready, and waits until the
-// person is erased.
+// erased asks for the erasure of a person, runs it when it is ready, and waits until the person is erased.
 func (g *trigger) erased(ctx context.Context, err error, audience authz.Audience, id string) (string, error) {
 	if err != nil {
 		return "", err
@@ -197,6 +195,7 @@ func (g *trigger) erased(ctx context.Context, err error, audience authz.Audience
 	})
 }
 
+// document adds a document to a driver. The function change, if it is not nil, then changes the document.
 func (g *trigger) document(ctx context.Context, change func(*fleet.DriverDocumentEdit)) (string, error) {
 	d, err := g.aDriver(ctx)
 	if err != nil {
@@ -219,6 +218,7 @@ func (g *trigger) business(ctx context.Context) (string, error) {
 	return b.ID, g.told(ctx, err, delivery.BusinessKey(g.t, b.ID))
 }
 
+// menuItem adds a menu item to a new business. If soldOut is true, it then marks the item as not available.
 func (g *trigger) menuItem(ctx context.Context, soldOut bool) (string, error) {
 	id, err := g.business(ctx)
 	if err != nil {
@@ -267,6 +267,7 @@ func (g *trigger) topUp(ctx context.Context, driver string) (string, error) {
 	return made.ID, err
 }
 
+// withdrawal requests a withdrawal for a new driver. end is the status that it then gets, "" to leave it open.
 func (g *trigger) withdrawal(ctx context.Context, end string) (string, error) {
 	d, err := g.newDriver(ctx)
 	if err != nil {
@@ -288,7 +289,7 @@ func (g *trigger) withdrawal(ctx context.Context, end string) (string, error) {
 	return w.ID, err
 }
 
-// brand changes the address of the support page.
+// brand changes the address of the support page in the tenant's branding. It returns "branding".
 func (g *trigger) brand(ctx context.Context) (string, error) {
 	address := "https://svc.invalid.example/" + time.Now().Format("150405.000")
 	patch, err := branding.ParsePatch(map[string]string{"supportUrl": address})
@@ -299,7 +300,7 @@ func (g *trigger) brand(ctx context.Context) (string, error) {
 	return "branding", err
 }
 
-// rename changes the company's name, and puts it back when the feed has told of it.
+// rename changes the company's name, waits until the feed has the event of the change, and restores the name.
 func (g *trigger) rename(ctx context.Context) (string, error) {
 	store, key := tenant.Store{DB: g.p.DB}, event.EmittedKey(g.t, tenant.Key(g.t))
 	before, err := g.t.Get(ctx, key)
@@ -324,6 +325,7 @@ func (g *trigger) rename(ctx context.Context) (string, error) {
 	return g.t.ID(), errors.Join(told, err)
 }
 
+// copyOf begins an export of a rider's personal data. The service completes it as a job.
 func (g *trigger) copyOf(ctx context.Context) (string, error) {
 	rider, err := g.aRider(ctx)
 	if err != nil {
@@ -333,6 +335,7 @@ func (g *trigger) copyOf(ctx context.Context) (string, error) {
 	return r.ID, err
 }
 
+// post adds a feedback post. The function then, if it is not nil, changes the post.
 func (g *trigger) post(ctx context.Context, then func(feedback.Store, feedback.Post) error) (string, error) {
 	author, err := g.aMember(ctx)
 	if err != nil {
@@ -350,7 +353,7 @@ func (g *trigger) post(ctx context.Context, then func(feedback.Store, feedback.P
 	return p.ID, err
 }
 
-// export begins an export of nobody's. The service ends it as FAILED.
+// export begins an export that no operator asked for, so the service ends it as FAILED.
 func (g *trigger) export(ctx context.Context) (string, error) {
 	job, err := export.New("drivers", "csv", nil, "", "", time.UTC, time.Now())
 	if err != nil {
@@ -363,7 +366,7 @@ func (g *trigger) export(ctx context.Context) (string, error) {
 	})
 }
 
-// imported begins an import whose file does not exist. The service ends it as FAILED.
+// imported begins an import whose file does not exist, so the service ends it as FAILED.
 func (g *trigger) imported(ctx context.Context) (string, error) {
 	job, err := imports.New(imports.Options{Kind: "customers", Format: "csv", Key: "email"}, time.Now())
 	if err != nil {
@@ -376,7 +379,7 @@ func (g *trigger) imported(ctx context.Context) (string, error) {
 	})
 }
 
-// disabledWebhook adds an endpoint that no receiver has, as if it had answered 410.
+// disabledWebhook adds a webhook endpoint and disables it, as if its receiver had answered 410.
 func (g *trigger) disabledWebhook(ctx context.Context) (string, error) {
 	one, err := webhook.New("https://svc.invalid.example/", "svc trigger", nil, cli.By().Who, time.Now(), false)
 	if err != nil {

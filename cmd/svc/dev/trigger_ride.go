@@ -13,16 +13,19 @@ import (
 	"svc/pkg/domain/trip"
 )
 
-// move is one step of a ride.
+// move takes one step of a ride. it is the item of the trip, and was is the trip before
+// the step.
 type move func(ctx context.Context, g *riding, it table.Item, was trip.Trip) error
 
-// riding is a ride that svc trigger makes.
+// riding is a ride that svc trigger makes. driver is the id of its driver.
 type riding struct {
 	*trigger
 	trip.Store
 	driver string
 }
 
+// The steps of rides. In the service, dispatch takes some of them, such as searching.
+// Here they are changes by the system.
 var (
 	assigned = stepTo(trip.Assigned)
 	arrived  = stepTo(trip.DriverArrived)
@@ -47,7 +50,8 @@ var (
 	})
 )
 
-// rideSteps are the steps of a ride after which the feed has an event of the type.
+// rideSteps has, by event type, the steps of a ride after which the feed has an event of
+// that type.
 var rideSteps = map[string][]move{
 	"trip.requested": nil, "trip.searching": {searching}, "trip.collecting_offers": {searching, collected},
 	"trip.offered": {searching, offered}, "trip.declined": {searching, offered, refusing},
@@ -57,10 +61,12 @@ var rideSteps = map[string][]move{
 	"trip.corrected": append(driven[:4:4], correcting), "trip.deleted": {deletedTrip},
 }
 
-// laterSteps are the same for a ride that is booked for later.
+// laterSteps has, by event type, the steps of a ride that is booked for later (see
+// rideSteps).
 var laterSteps = map[string][]move{"trip.scheduled": nil, "trip.due": {isDue}}
 
-// stepTo moves a trip as svc trip move does.
+// stepTo returns the step that moves a trip to the status for its driver, as svc trip
+// move does.
 func stepTo(to trip.Status) move {
 	return func(ctx context.Context, g *riding, it table.Item, _ trip.Trip) (err error) {
 		switch by := trip.ByOperator(cli.By().Who); to {
@@ -77,6 +83,7 @@ func stepTo(to trip.Status) move {
 	}
 }
 
+// change returns the step that replaces the trip by the result of how.
 func change(how func(trip.Trip, *riding) (trip.Trip, error)) move {
 	return func(ctx context.Context, g *riding, it table.Item, _ trip.Trip) error {
 		_, err := g.Change(ctx, it, func(t trip.Trip) (trip.Trip, error) { return how(t, g) })
@@ -84,22 +91,26 @@ func change(how func(trip.Trip, *riding) (trip.Trip, error)) move {
 	}
 }
 
+// unassigning is the step that takes the driver off the trip.
 func unassigning(ctx context.Context, g *riding, it table.Item, _ trip.Trip) error {
 	_, err := g.Unassign(ctx, it, trip.ByOperator(cli.By().Who), new("svc trigger"))
 	return err
 }
 
+// cancelling is the step that cancels the trip.
 func cancelling(ctx context.Context, g *riding, it table.Item, _ trip.Trip) error {
 	_, err := g.Cancel(ctx, it, trip.ByOperator(cli.By().Who), new("svc trigger"))
 	return err
 }
 
+// deletedTrip is the step that deletes the trip.
 func deletedTrip(ctx context.Context, g *riding, it table.Item, _ trip.Trip) error {
 	_, err := g.Delete(ctx, it, cli.By())
 	return err
 }
 
-// correcting waits for the receipt, which settlement issues, and corrects the fare.
+// correcting is the step that waits until settlement has issued the receipt, and then
+// corrects the fare.
 func correcting(ctx context.Context, g *riding, it table.Item, was trip.Trip) error {
 	err := await(ctx, "the settlement", func() (bool, error) {
 		issued, err := g.t.Get(ctx, receipt.Key(g.t, was.ID))
@@ -115,9 +126,9 @@ func correcting(ctx context.Context, g *riding, it table.Item, was trip.Trip) er
 	return err
 }
 
-// intervene returns a trip store for changes by a platform operator. Each
-// transaction contains an audit entry, and the trip's log names the operator.
-// before is set to the status from which the trip was changed.
+// intervene returns a trip store for changes by the operator of the platform. Each
+// transaction contains an audit entry, and the log of the trip names the operator. Each
+// change sets *before to the status that the trip had.
 func intervene(t table.Tenant, writeShards int, before *trip.Status) trip.Store {
 	audited := trip.Audited(t, cli.By())
 	return trip.Store{Tenant: t, WriteShards: writeShards, Now: time.Now(),
@@ -128,7 +139,8 @@ func intervene(t table.Tenant, writeShards int, before *trip.Status) trip.Store 
 		}}
 }
 
-// ride makes a ride and takes its steps.
+// ride creates a trip for a rider and takes the steps. If isLater is true, the trip is
+// booked for an hour later instead. ride returns "trip" and the id.
 func (g *trigger) ride(ctx context.Context, steps []move, isLater bool) (string, error) {
 	rider, err := g.aRider(ctx)
 	if err != nil {

@@ -21,9 +21,8 @@ import (
 	"svc/pkg/base/ids"
 )
 
-// Bounds of a search in CloudWatch Logs. filterLogs reads at most logPages pages
-// of a group, and no further page after logLines lines. A search is for at most
-// logIDs ids.
+// Bounds of a search in CloudWatch Logs. filterLogs reads at most logPages pages of a log
+// group, and stops after logLines lines. A search is for at most logIDs ids.
 const (
 	logPages = 100
 	logLines = 100
@@ -39,11 +38,11 @@ type logLine struct {
 	Nearby bool `json:"nearby,omitempty"`
 }
 
-// deployedLogs finds the lines of the functions and the gateway that contain a
-// request's id, or a gateway's id that one of these lines has. The oldest is
-// first. If the gateway answered 5xx and no function wrote the request's line,
-// deployedLogs also returns the lines about failures that Lambda or Go's runtime
-// wrote at that time.
+// deployedLogs finds the log lines of the functions and the gateway that contain the id
+// of a request. A line may also name the gateway's own id of the request; then it finds
+// the lines with that id too. The oldest line is first. If the gateway answered 5xx and
+// no function logged the request, the result also has the lines about failures that
+// Lambda or Go's runtime wrote at that time.
 func deployedLogs(ctx context.Context, groups []string, id string, since time.Duration) ([]logLine, error) {
 	if len(groups) == 0 {
 		return nil, errors.New("the log groups are not known; set LOG_GROUP to the stack's output LogGroups")
@@ -82,7 +81,7 @@ func deployedLogs(ctx context.Context, groups []string, id string, since time.Du
 	}), nil
 }
 
-// nearby returns the lines that are not in known, with the mark Nearby.
+// nearby returns those of lines that are not in known, with Nearby set.
 func nearby(lines, known []logLine) (out []logLine) {
 	for _, l := range lines {
 		if !slices.ContainsFunc(known, func(k logLine) bool { return k.Time.Equal(l.Time) && bytes.Equal(k.Line, l.Line) }) {
@@ -99,12 +98,14 @@ type requestLine struct {
 	ID      string   `json:"request_id"`
 	Gateway string   `json:"gateway_id"`
 	Status  int      `json:"status"`
-	MS      *float64 `json:"ms"` // only the line of a request has it
+	MS      *float64 `json:"ms"` // duration in milliseconds; only the line about a finished request has it
 	Route   string   `json:"route"`
 }
 
+// requestLineOf decodes a line. It returns zero values for a line that is not a JSON
+// object.
 func requestLineOf(l logLine) (out requestLine) {
-	_ = json.Unmarshal(l.Line, &out) // not an object: it has no members
+	_ = json.Unmarshal(l.Line, &out) // after an error, the members are empty
 	return out
 }
 
@@ -139,12 +140,12 @@ func failedAt(lines []logLine) (from, to time.Time, died bool) {
 	return from, to, died
 }
 
-// accessLine is the format of the access log in template.yaml: request id,
-// status, milliseconds, the gateway's own error, and the route.
+// accessLine matches a line of the access log, whose format template.yaml sets: request
+// id, status, milliseconds, the error of the gateway itself, and the route.
 var accessLine = regexp.MustCompile(`^(` + ids.Request + `_\S+) (\d{3}) (\d+|-) (\S+) (.+)$`)
 
-// parsedLine returns a line as JSON. JSON stays as it is. The gateway's line
-// becomes an object, and any other text a string.
+// parsedLine returns a log line as JSON. A line that is JSON stays as it is. A line of
+// the gateway's access log becomes an object, and any other text a string.
 func parsedLine(message string) json.RawMessage {
 	text := strings.TrimSpace(message)
 	if json.Valid([]byte(text)) {
@@ -173,6 +174,7 @@ var lambdaTerms = []string{"platform.initReport", "platform.initRuntimeDone", "p
 	"platform.fault", "Task timed out", "Runtime.ExitError", "Runtime.OutOfMemory", "Runtime exited", "fatal error:",
 	"panic:"}
 
+// lambdaFailures returns the CloudWatch filter pattern for lines with one of lambdaTerms.
 func lambdaFailures() string { return `?"` + strings.Join(lambdaTerms, `" ?"`) + `"` }
 
 // isLambdaFailure reports whether a line has one of lambdaTerms and no member
@@ -181,8 +183,8 @@ func isLambdaFailure(line []byte) bool {
 	return requestLineOf(logLine{Line: line}).ID == "" && mentions(line, lambdaTerms)
 }
 
-// anyOf returns the filter pattern for lines with one of the ids. It also matches
-// each id with the prefix req_, because the header Apigw-Requestid lacks the
+// anyOf returns the CloudWatch filter pattern for lines with one of the ids in named. It
+// also matches each id with the prefix req_, because the header Apigw-Requestid lacks the
 // prefix that the logged id has.
 func anyOf(named []string) string {
 	var terms []string

@@ -24,10 +24,12 @@ import (
 	"svc/pkg/local/poller"
 )
 
-// streamFunctions are the functions that have dead letters, by their names on
-// the command line.
+// streamFunctions maps the name of a stream function on the command line to its name in
+// template.yaml. These functions have dead letters.
 var streamFunctions = map[string]string{"settlement": app.Settlement, "projection": app.Projection}
 
+// dlqCommand returns the group of commands svc dlq, about dead letters: records that a
+// function could not process.
 func dlqCommand(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "dlq", Short: "List, replay or drop records that a function could not process",
 		Long: "Dead letters are records of the table's stream that settlement or projection could not process within\n" +
@@ -91,6 +93,8 @@ type shownLetter struct {
 	Reason  string `json:"reason"`
 }
 
+// listLetters prints the dead letters of a function. word is its name on the command
+// line, and queue the URL of its queue, "" if not given.
 func listLetters(ctx context.Context, c *cli.CLI, word, queue string) error {
 	if word == dueWord {
 		return listDue(ctx, c, queue)
@@ -127,11 +131,11 @@ func listLetters(ctx context.Context, c *cli.CLI, word, queue string) error {
 	return c.Show(all, t)
 }
 
-// letters returns the stream function, the service that the command works on, and the
-// queue of the dead letters if that service is deployed. The dead letters of a local
-// service are in its data folder. A queue beside a local service is an error or, if a
-// variable names it, ignored: its letters belong to another table, and a replay
-// would drop them without effect.
+// letters returns the stream function that word names, the service that the command works
+// on, and, if that service is deployed, the queue of the function's dead letters. address
+// is the URL from --queue. The dead letters of a local service are in its data folder.
+// For a local service, --queue is an error, and a queue in a variable is ignored: its
+// letters belong to another table, and a replay would drop them without effect.
 func letters(ctx context.Context, c *cli.CLI, word, address string) (function string, p cli.Platform, q queue,
 	err error) {
 	if function = streamFunctions[word]; function == "" {
@@ -151,14 +155,14 @@ func letters(ctx context.Context, c *cli.CLI, word, address string) (function st
 	return function, p, q, err
 }
 
-// replayed is the result of a replay.
+// replayed is the result of a replay: numbers of dead letters.
 type replayed struct {
 	Done   int `json:"done"`
 	Failed int `json:"failed"`
 }
 
-// redo returns the function that processes records again, from the current
-// items.
+// redo returns the function that does the work of a stream function for stream records
+// again. It reads the items as they are now.
 func redo(ctx context.Context, p cli.Platform, function string) func(...events.DynamoDBEventRecord) error {
 	once := settlement.Function{DB: p.DB, Now: time.Now}.Redo
 	if function == app.Projection {
@@ -182,8 +186,8 @@ func redo(ctx context.Context, p cli.Platform, function string) func(...events.D
 	}
 }
 
-// fromTable does a function's work for all items of the table, without stream
-// records.
+// fromTable does the work of a stream function for all items of the table. It needs no
+// stream records.
 func fromTable(ctx context.Context, p cli.Platform, function string) error {
 	tenants, err := tenant.Store{DB: p.DB}.List(ctx)
 	if err != nil {
@@ -208,6 +212,8 @@ func fromTable(ctx context.Context, p cli.Platform, function string) error {
 	return err
 }
 
+// replayLetters processes the dead letters of a function again, and drops those that
+// succeed. The parameters are those of listLetters.
 func replayLetters(ctx context.Context, c *cli.CLI, word, queue string) error {
 	if word == dueWord {
 		return replayDue(ctx, c, queue)
@@ -237,7 +243,8 @@ func replayLetters(ctx context.Context, c *cli.CLI, word, queue string) error {
 	return showReplayed(c, out)
 }
 
-// showReplayed prints what came of a replay.
+// showReplayed prints how many letters a replay processed. It returns an error if some
+// failed again.
 func showReplayed(c *cli.CLI, out replayed) error {
 	if err := c.Show(out, cli.Table{Head: "DONE FAILED", Rows: [][]string{{fmt.Sprint(out.Done),
 		fmt.Sprint(out.Failed)}}}); err != nil {
@@ -250,9 +257,9 @@ func showReplayed(c *cli.CLI, out replayed) error {
 	return nil
 }
 
-// dropLetters drops the letters of a function whose First (see shownLetter) is
-// first, or all visible letters if first is "". Before it drops a letter, it
-// records the drop in the audit log.
+// dropLetters drops the dead letters of a function without processing them: the one whose
+// First (see shownLetter) is first, or all visible ones if first is "". Before it drops a
+// letter, it records that in the audit log.
 func dropLetters(ctx context.Context, c *cli.CLI, word, queue, first string) error {
 	if word == dueWord {
 		return dropDue(ctx, c, queue, first)

@@ -14,16 +14,17 @@ import (
 	"svc/pkg/data/table"
 )
 
-// dueWord names the tasks that were given up on the command line. They are rows of the
-// table, so they have no queue.
+// dueWord is the word on the command line for the tasks of package due that were given
+// up. They are items of the table, so no queue has them.
 const dueWord = "due"
 
-// mostDead is how many dead tasks of one book a command reads.
+// mostDead is how many dead tasks of one due.Book, the task list of a function, a command
+// reads.
 const mostDead = 10_000
 
-// deadTask is a task that was given up.
+// deadTask is a task that its function gave up after too many attempts.
 type deadTask struct {
-	First    string `json:"first"`
+	First    string `json:"first"` // identifies the task on the command line
 	At       string `json:"at"`
 	Book     string `json:"book"`
 	Tenant   string `json:"tenant"`
@@ -56,7 +57,8 @@ func deadTasks(ctx context.Context, p cli.Platform, first string) ([]deadTask, e
 	return all, nil
 }
 
-// onDue runs a command of dlq on the tasks that were given up.
+// onDue calls do with the tasks that were given up, or only with the one that first
+// identifies. A queue is a usage error.
 func onDue(ctx context.Context, c *cli.CLI, queue, first string, do func(cli.Platform, []deadTask) error) error {
 	if queue != "" {
 		return cli.Usagef("--queue is for settlement and projection; tasks are rows of the table")
@@ -75,6 +77,7 @@ func onDue(ctx context.Context, c *cli.CLI, queue, first string, do func(cli.Pla
 	return do(p, all)
 }
 
+// listDue prints the tasks that were given up.
 func listDue(ctx context.Context, c *cli.CLI, queue string) error {
 	return onDue(ctx, c, queue, "", func(_ cli.Platform, all []deadTask) error {
 		t := cli.Table{Head: "FIRST AT BOOK TENANT KIND ID ATTEMPTS"}
@@ -85,6 +88,7 @@ func listDue(ctx context.Context, c *cli.CLI, queue string) error {
 	})
 }
 
+// replayDue makes the tasks that were given up due again at once.
 func replayDue(ctx context.Context, c *cli.CLI, queue string) error {
 	return onDue(ctx, c, queue, "", func(_ cli.Platform, all []deadTask) error {
 		out := replayed{}
@@ -100,6 +104,8 @@ func replayDue(ctx context.Context, c *cli.CLI, queue string) error {
 	})
 }
 
+// dropDue removes the tasks that were given up, or only the one that first identifies. It
+// records each removal in the audit log of its tenant, if the tenant still exists.
 func dropDue(ctx context.Context, c *cli.CLI, queue, first string) error {
 	return onDue(ctx, c, queue, first, func(p cli.Platform, all []deadTask) error {
 		known, err := p.Everywhere(ctx)

@@ -14,8 +14,8 @@ import (
 // object is an object in S3.
 type object struct{ bucket, key string }
 
-// inBucketName matches every name that S3 allows for a bucket. A message of the
-// queue names the bucket, so the name must not lead to another host.
+// inBucketName matches every name that S3 allows for a bucket. The name comes from a
+// message of the queue, so it is checked: it must not lead to another host.
 var inBucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
 
 // read returns the object's content, nil if the object or its bucket does not
@@ -45,6 +45,8 @@ func (q queue) remove(ctx context.Context, o object) error {
 	return err
 }
 
+// callS3 sends a signed request for the object, and returns the status and the body of
+// the response. It returns an error if the bucket's name or the key is not valid.
 func (q queue) callS3(ctx context.Context, method string, o object) (int, []byte, error) {
 	if !inBucketName.MatchString(o.bucket) || o.key == "" {
 		return 0, nil, fmt.Errorf("a message names the object %q in the bucket %q, which is not valid", o.key, o.bucket)

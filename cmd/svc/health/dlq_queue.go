@@ -23,7 +23,7 @@ import (
 	"svc/pkg/local/schema"
 )
 
-// queue is a dead-letter queue.
+// queue is a dead-letter queue in SQS, with the clients for it and for the stream.
 type queue struct {
 	url     string
 	cfg     aws.Config
@@ -31,7 +31,7 @@ type queue struct {
 	streams *dynamodbstreams.Client
 }
 
-// openQueue opens the queue at the URL; ok is false if that is "".
+// openQueue opens the queue at the URL. ok is false if the URL is "".
 func openQueue(ctx context.Context, url string) (q queue, ok bool, err error) {
 	if url == "" {
 		return queue{}, false, nil
@@ -43,9 +43,9 @@ func openQueue(ctx context.Context, url string) (q queue, ok bool, err error) {
 	return newQueue(url, cfg), true, nil
 }
 
-// newQueue returns the queue at the URL. A lost response of ReceiveMessage would
-// hide its messages for the visibility timeout, so no request's body may break
-// the connection (schema.Buffered).
+// newQueue returns the queue at the URL. It sends requests with schema.Buffered, because
+// other clients may lose a response. After a lost response of ReceiveMessage, its
+// messages would be invisible for the visibility timeout.
 func newQueue(url string, cfg aws.Config) queue {
 	if cfg.HTTPClient == nil {
 		cfg.HTTPClient = http.DefaultClient
@@ -54,13 +54,14 @@ func newQueue(url string, cfg aws.Config) queue {
 	return queue{url, cfg, sqs.NewFromConfig(cfg), dynamodbstreams.NewFromConfig(cfg)}
 }
 
-// message is a message of a dead-letter queue. body is the letter that Lambda
-// or the function wrote when it gave up on records: the text of the message, or of an object in S3.
+// message is a message of a dead-letter queue. body is the letter that Lambda or the
+// function wrote when it gave up on records. The letter is the text of the message, or
+// the content of an object in S3 that the message names.
 type message struct {
 	id      string
 	body    app.DeadLetter // Payload is set only if the letter is in S3
 	at      object         // object in S3 with the records; zero if the message names none, or no valid one
-	expired bool           // the object is gone
+	expired bool           // the object in S3 is gone
 	problem string         // why the letter cannot be read; "" if it was read
 }
 
@@ -79,8 +80,8 @@ func (m message) records() (records []events.DynamoDBEventRecord, ok bool) {
 	return event.Records, true
 }
 
-// open decodes a message. If it names an object in S3, the letter is the
-// content of the object.
+// open decodes the text of a message. If the text names an object in S3, open reads the
+// letter from that object.
 func (q queue) open(ctx context.Context, id, text string) message {
 	m := message{id: id}
 	var created struct {
@@ -139,8 +140,8 @@ func (m message) name() string {
 // mostMessages is the number of messages after which a command receives no more.
 const mostMessages = 10_000
 
-// mostStale is how many responses in a row with seen messages only end the
-// reading. A long queue shows some messages again before it has shown all.
+// mostStale is the number of responses in a row without a new message after which a
+// command stops reading. A long queue shows some messages again before it has shown all.
 const mostStale = 10
 
 // each calls do once for every visible message in the queue, for about
@@ -180,7 +181,7 @@ func (q queue) each(ctx context.Context, seconds int32, do func(message) (drop b
 	return nil
 }
 
-// drop removes a letter. It deletes the object first, so that no object stays
+// drop removes a letter. It deletes the object in S3 first, so that no object stays
 // without a message that names it.
 func (q queue) drop(ctx context.Context, m message, receipt *string) error {
 	if err := q.remove(ctx, m.at); err != nil {
@@ -192,8 +193,9 @@ func (q queue) drop(ctx context.Context, m message, receipt *string) error {
 	return nil
 }
 
-// recordsOf returns the records in a letter, else the records of its range in
-// the stream. The error is stream.ErrTrimmed if neither has the records.
+// recordsOf returns the stream records that the letter contains. If it contains none, it
+// reads the letter's range of the stream. The error is stream.ErrTrimmed if the records
+// are gone.
 func (q queue) recordsOf(ctx context.Context, m message) ([]events.DynamoDBEventRecord, error) {
 	if records, ok := m.records(); ok {
 		return records, nil
@@ -205,8 +207,9 @@ func (q queue) recordsOf(ctx context.Context, m message) ([]events.DynamoDBEvent
 	return stream.ReadRange(ctx, q.streams, stream.Range{Stream: b.Stream, Shard: b.Shard, First: b.First, Last: b.Last})
 }
 
-// replay processes the messages' records again. For messages whose records are
-// gone, it processes the whole table once.
+// replay calls again with the records of each message, and drops the message if that
+// succeeds. If the records of a message are gone, it calls fromTable, which processes the
+// whole table, once for all such messages.
 func (q queue) replay(ctx context.Context, c *cli.CLI, again func(...events.DynamoDBEventRecord) error,
 	fromTable func() error) (out replayed, err error) {
 	fromTable = sync.OnceValue(fromTable)

@@ -13,12 +13,13 @@ import (
 	"svc/cmd/svc/cli"
 )
 
-// lagWindow is the age of the oldest IteratorAge that deployedLag reads.
+// lagWindow is how far back deployedLag looks for measurements of IteratorAge.
 const lagWindow = 15 * time.Minute
 
 // deployedLag returns the lag of a deployed stream function as a text: the newest
-// IteratorAge in CloudWatch, or why it is unknown. Lambda measures it only while
-// the function reads records.
+// IteratorAge in CloudWatch, or why it is unknown. functions has the names of the
+// deployed functions, word is the name on the command line, and function the logical id
+// in template.yaml. Lambda measures the lag only while the function reads records.
 func deployedLag(ctx context.Context, functions []string, word, function string) string {
 	name := ""
 	for _, one := range functions {

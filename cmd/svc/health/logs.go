@@ -12,6 +12,7 @@ import (
 	"svc/pkg/local/accesslog"
 )
 
+// logsCommand returns the command svc logs, which shows the log lines of a request.
 func logsCommand(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs REQUEST_ID",
@@ -33,7 +34,7 @@ func logsCommand(c *cli.CLI) *cobra.Command {
 		if c.Target().Table != "" {
 			return showDeployedLogs(ctx, c, args[0], *since)
 		}
-		_, _ = c.Find(ctx) // without a running service, the log of an earlier one is in c.Data
+		_, _ = c.Find(ctx) // sets c.Data if the service runs on another folder; the log is there even if no service runs
 		found, err := accesslog.Find(c.Data, args[0])
 		if err != nil {
 			return err
@@ -54,6 +55,8 @@ func logsCommand(c *cli.CLI) *cobra.Command {
 	return cmd
 }
 
+// showDeployedLogs prints the lines of CloudWatch Logs about the request with the id.
+// since is how far back it looks.
 func showDeployedLogs(ctx context.Context, c *cli.CLI, id string, since time.Duration) error {
 	found, err := deployedLogs(ctx, c.Env.LogGroups, id, since)
 	if err != nil {

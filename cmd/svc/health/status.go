@@ -32,12 +32,13 @@ type state struct {
 	Account     string            `json:"account,omitempty"`
 	Identity    string            `json:"identity,omitempty"` // the AWS identity that svc uses
 	Tenants     string            `json:"tenants"`
-	Reports     string            `json:"reports"` // whose rides are counted as an older build did
+	Reports     string            `json:"reports"` // which tenants' reports count older rides by the time of request
 	Keys        []keyAge          `json:"keys"`
 	Lag         map[string]string `json:"lag"` // how far each stream function is behind
 	DeadLetters map[string]string `json:"deadLetters"`
 }
 
+// keyAge is a signing key as svc status shows it.
 type keyAge struct {
 	KID   string `json:"kid"`
 	Alg   string `json:"alg"`
@@ -45,6 +46,7 @@ type keyAge struct {
 	Hours int    `json:"hours"` // hours since the key was published
 }
 
+// statusCommand returns the command svc status, which shows the service and its state.
 func statusCommand(c *cli.CLI) *cobra.Command {
 	return &cobra.Command{Use: "status", Short: "Show which service the commands reach, and its state",
 		Long: "Show which service the commands reach: address, table, and in AWS region, account and identity. Also show\n" +
@@ -85,8 +87,8 @@ func statusCommand(c *cli.CLI) *cobra.Command {
 		})}
 }
 
-// identify fills in region, account and identity. After an error, account contains
-// the error.
+// identify sets the AWS region, account and identity in s. After an error, the account is
+// the text of the error.
 func (s *state) identify(ctx context.Context) {
 	cfg, err := cli.AWSConfig(ctx)
 	if err != nil {
@@ -102,7 +104,9 @@ func (s *state) identify(ctx context.Context) {
 	s.Account, s.Identity = aws.ToString(who.Account), aws.ToString(who.Arn)
 }
 
-// reports says which tenants' rides are counted as an older build did.
+// reports returns a text about the reports: whether some tenants still count older rides
+// by the time of the request. Builds up to 2026-11 counted them so. Later builds count by
+// the time of completion.
 func reports(ctx context.Context, p cli.Platform, list []tenant.Tenant) (string, error) {
 	var older []string
 	for _, n := range list {
@@ -121,6 +125,7 @@ func reports(ctx context.Context, p cli.Platform, list []tenant.Tenant) (string,
 		"svc rebuild counts them by their completion", nil
 }
 
+// keyAges returns the signing keys with their ages.
 func keyAges(ctx context.Context, p cli.Platform) ([]keyAge, error) {
 	found, err := signing.Open(p.DB, signing.Options{Issuer: p.BaseURL}).List(ctx)
 	ages := []keyAge{}
@@ -130,8 +135,8 @@ func keyAges(ctx context.Context, p cli.Platform) ([]keyAge, error) {
 	return ages, err
 }
 
-// deadLetters returns the number of dead letters of a stream function, or why it is
-// unknown. For a queue, the number is about that of the visible messages.
+// deadLetters returns the number of dead letters of a stream function as a text, or why
+// it is unknown. The number for a queue is approximate and has visible messages only.
 func deadLetters(ctx context.Context, p cli.Platform, word, function string) string {
 	if p.Data != "" {
 		found, err := poller.DeadLetters(p.Data)
@@ -162,7 +167,8 @@ func deadLetters(ctx context.Context, p cli.Platform, word, function string) str
 	return "about " + out.Attributes[string(count)]
 }
 
-// lag returns how far each stream function is behind the writes.
+// lag returns, by the name on the command line, how far each stream function is behind
+// the writes, or an error text.
 func lag(ctx context.Context, p cli.Platform) map[string]string {
 	out := map[string]string{}
 	if p.Data == "" {
@@ -180,7 +186,8 @@ func lag(ctx context.Context, p cli.Platform) map[string]string {
 	return out
 }
 
-// localLag requests the lag by function from the service on this machine.
+// localLag asks the service on this machine for the lag of each stream function, by
+// function.
 func localLag(ctx context.Context, p cli.Platform) (out map[string]time.Duration, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.Local+devpages.Streams, nil)
 	if err != nil {
@@ -197,6 +204,7 @@ func localLag(ctx context.Context, p cli.Platform) (out map[string]time.Duration
 	return out, json.NewDecoder(res.Body).Decode(&out)
 }
 
+// showState prints what svc status has found.
 func showState(c *cli.CLI, s state) error {
 	t := cli.Table{}
 	t.Add("target", s.Target)

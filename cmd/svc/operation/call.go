@@ -27,16 +27,16 @@ import (
 	"svc/pkg/edge/api"
 )
 
-// calls is where a command calls operations of the API for the platform's operator, within
-// this process.
+// calls sends requests to operations of the API, within this process, as the platform's
+// operator in one tenant.
 type calls struct {
 	p      cli.Platform
 	t      table.Tenant
 	server *api.Server
-	cause  error // of the last request, if it failed
+	cause  error // why the last request failed
 }
 
-// openCalls opens the API for the tenant.
+// openCalls returns calls to the API for the tenant t.
 func openCalls(p cli.Platform, t table.Tenant) (*calls, error) {
 	c := &calls{p: p, t: t}
 	var err error
@@ -47,7 +47,7 @@ func openCalls(p cli.Platform, t table.Tenant) (*calls, error) {
 	return c, err
 }
 
-// callsFor opens the API for the tenant with the slug, at the target of the command.
+// callsFor is openCalls for the tenant with the slug, in the service that the command operates.
 func callsFor(ctx context.Context, c *cli.CLI, slug string) (*calls, error) {
 	p, t, err := c.At(ctx, slug)
 	if err != nil {
@@ -56,9 +56,9 @@ func callsFor(ctx context.Context, c *cli.CLI, slug string) (*calls, error) {
 	return openCalls(p, t)
 }
 
-// apiRequest is a call of an operation.
+// apiRequest is a request to an operation of the API.
 type apiRequest struct {
-	path  []string
+	path  []string // values of the path's parameters, in order
 	query url.Values
 	body  any
 	key   string // Idempotency-Key, "" for none
@@ -94,7 +94,7 @@ func (c *calls) call(ctx context.Context, r api.Row, in apiRequest) (json.RawMes
 	return answer.body.Bytes(), nil
 }
 
-// recorder keeps a response.
+// recorder is an http.ResponseWriter that keeps the response.
 type recorder struct {
 	header http.Header
 	status int
@@ -105,8 +105,8 @@ func (r *recorder) Header() http.Header         { return r.header }
 func (r *recorder) WriteHeader(status int)      { r.status = status }
 func (r *recorder) Write(p []byte) (int, error) { return r.body.Write(p) }
 
-// fault returns the error of a response. For an internal error it is the cause, which a
-// client of the API does not see.
+// fault returns the error that a response with a status of 400 or more stands for. For an internal
+// error it returns the cause, which clients of the API do not see.
 func (c *calls) fault(answer *recorder) error {
 	if answer.status >= http.StatusInternalServerError && c.cause != nil {
 		return c.cause
@@ -124,7 +124,8 @@ func (c *calls) fault(answer *recorder) error {
 	return f
 }
 
-// operate runs the command of an operation.
+// operate runs the generated command of an operation: it checks the command line, calls the
+// operation and shows the response. in has the values of the flags by field.
 func operate(ctx context.Context, c *cli.CLI, cmd *cobra.Command, op *Operation, in map[string]*cli.FlagValue,
 	args []string) error {
 	if err := op.check(in, args); err != nil {
@@ -148,7 +149,8 @@ func operate(ctx context.Context, c *cli.CLI, cmd *cobra.Command, op *Operation,
 	return showAnswer(ctx, c, from, op, args, answer)
 }
 
-// answer calls the operation, and returns the response with what the resource has after it.
+// answer calls the operation and returns the response. If op.then names an operation that reads the
+// resource, answer adds that resource's members to the response (see after).
 func (c *calls) answer(ctx context.Context, op *Operation, r apiRequest) (json.RawMessage, error) {
 	answer, err := c.call(ctx, op.Row, r)
 	if len(r.path) > 0 {
@@ -160,7 +162,8 @@ func (c *calls) answer(ctx context.Context, op *Operation, r apiRequest) (json.R
 	return answer, err
 }
 
-// Ask calls an operation whose path has no parameter, and returns the response.
+// Ask calls the operation with the id, whose path has no parameter, and returns the response. body
+// becomes the JSON body.
 func Ask(ctx context.Context, p cli.Platform, t table.Tenant, id string, body any) (json.RawMessage, error) {
 	op, err := Of(id)
 	if err != nil {
@@ -173,8 +176,9 @@ func Ask(ctx context.Context, p cli.Platform, t table.Tenant, id string, body an
 	return from.call(ctx, op.Row, apiRequest{body: body})
 }
 
-// Perform calls an operation for a command that is written by hand, and shows the response.
-// The first argument is the tenant, the second what the path names.
+// Perform calls the operation with the id for a command that is written by hand, and
+// shows the response. The first argument is the tenant's slug. The second identifies the
+// resource in the path.
 func Perform(ctx context.Context, c *cli.CLI, id string, args []string, body map[string]any) error {
 	op, err := Of(id)
 	if err != nil {
@@ -198,7 +202,8 @@ func Perform(ctx context.Context, c *cli.CLI, id string, args []string, body map
 	return showAnswer(ctx, c, from, op, args, answer)
 }
 
-// check returns what is wrong with a command line, all at once, before the service is found.
+// check returns the faults of a command line. It needs no service. in has the values of the flags
+// by field; check also sets those that arguments give.
 func (op *Operation) check(in map[string]*cli.FlagValue, args []string) error {
 	for i, name := range op.extra {
 		if at := 1 + len(op.Parameters) + i; at < len(args) {
@@ -229,7 +234,7 @@ func (op *Operation) check(in map[string]*cli.FlagValue, args []string) error {
 	return errors.Join(missing...)
 }
 
-// request makes the request of a command line.
+// request returns the API request that a command line stands for.
 func (op *Operation) request(ctx context.Context, cmd *cobra.Command, in map[string]*cli.FlagValue, args []string,
 	t table.Tenant) (r apiRequest, err error) {
 	r.query = url.Values{}
@@ -275,7 +280,7 @@ func (op *Operation) request(ctx context.Context, cmd *cobra.Command, in map[str
 	return r, nil
 }
 
-// nest sets a member of a body. An object within it is there if one of its members is.
+// nest sets a member of a request body. It creates the objects on the path to the member.
 func nest(body map[string]any, path []string, value json.RawMessage) {
 	for _, name := range path[:len(path)-1] {
 		inner, ok := body[name].(map[string]any)
@@ -288,11 +293,14 @@ func nest(body map[string]any, path []string, value json.RawMessage) {
 	body[path[len(path)-1]] = value
 }
 
-// personal are the members that name somebody, or a trip, and the kind of the identifier.
+// personal maps the members that identify a rider, a driver or a trip to the kind of the
+// identifier. A command line may give a mail address or a code in place of the identifier (see
+// Identified).
 var personal = map[string]string{"customerId": ids.Customer, "driverId": ids.Driver, "tripId": ids.Trip}
 
-// Identified returns the identifier of what people name otherwise: a rider or a driver by the
-// mail address, a trip or an order by its code.
+// Identified returns the identifier of the rider or driver with a mail address, or of the trip or
+// order with a code. kind is the kind of the identifier (package ids). Any other name is returned
+// unchanged.
 func Identified(ctx context.Context, t table.Tenant, kind, name string) (string, error) {
 	switch {
 	case kind == ids.Customer && strings.Contains(name, "@"):
@@ -310,7 +318,8 @@ func Identified(ctx context.Context, t table.Tenant, kind, name string) (string,
 	return name, nil
 }
 
-// after adds what the resource has after the change to a response that shows a part of it.
+// after reads the resource with the operation op.then. It returns the resource's members, with
+// those of answer in place of the members of the same names.
 func (c *calls) after(ctx context.Context, op *Operation, r apiRequest, answer json.RawMessage) (json.RawMessage,
 	error) {
 	read, err := Of(op.then)
@@ -353,7 +362,8 @@ func (c *calls) items(ctx context.Context, op *Operation, r apiRequest, limit in
 	})
 }
 
-// SettingsBody returns the body that sets the settings with dotted names.
+// SettingsBody returns the request body that changes a tenant's settings. values has the new values
+// by dotted name, such as payments.cash.
 func SettingsBody(values map[string]string) (map[string]any, error) {
 	op, err := Of("svc_update_settings")
 	if err != nil {

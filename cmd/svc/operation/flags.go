@@ -9,7 +9,8 @@ import (
 	"svc/cmd/svc/cli"
 )
 
-// flags adds the flags of the operation's fields, and those with older names.
+// flags adds to a command a flag for each field of the operation, and the flags that
+// earlier versions had. It returns the values of the flags by the name of the field.
 func (op *Operation) flags(cmd *cobra.Command) map[string]*cli.FlagValue {
 	in := map[string]*cli.FlagValue{}
 	add := func(name, help string, g *cli.FlagValue) {

@@ -19,18 +19,20 @@ import (
 	"svc/pkg/edge/api"
 )
 
-// Operation is an operation of the API for operators, and the command that is made from it.
+// Operation is an operation of the API for operators, and describes the command that is
+// made from it.
 type Operation struct {
 	api.Operation
 	shape
-	Parameters []string    // names in the path, in order
-	Fields     []cli.Field // what the flags set
-	Lists      bool        // the response has a list, items
-	Members    []string    // of the items
-	pages      bool        // the list has pages
+	Parameters []string    // names of the path's parameters, in order
+	Fields     []cli.Field // members of query and body; a flag sets each of them
+	Lists      bool        // the response is a list: it has the member items
+	Members    []string    // names of the members of an item of the list
+	pages      bool        // the list is read page by page
 }
 
-// All returns the operations for operators, sorted by id.
+// All returns the operations for operators, sorted by id, except those that stream their
+// response.
 var All = sync.OnceValues(func() ([]*Operation, error) {
 	server, err := api.New(api.Config{}, app.OperatorRows(nil)...)
 	if err != nil {
@@ -57,15 +59,17 @@ var All = sync.OnceValues(func() ([]*Operation, error) {
 	return out, nil
 })
 
-// fixed returns the words of a path that are no parameters.
+// fixed returns the words of a path without /api/v1 and without the parameters, separated
+// by blanks.
 func fixed(path string) string {
 	words := strings.Split(strings.TrimPrefix(path, "/api/v1/"), "/")
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return strings.HasPrefix(w, "{") }), " ")
 }
 
-// place returns the group and the name of a row's command. A path with several rows is a
-// collection: /businesses/{id}/menu has the group menu and the names list and create.
-// The path of a single row names what is done: /trips/{id}/cancel.
+// place returns the group and the name of the command of a row. name is the name in
+// shapes, "" for none. collection says that several rows have the path. Such a path is a
+// group: /businesses/{id}/menu has the group menu and the names list and create. The path
+// of a single row names an action: /trips/{id}/cancel is "trips cancel".
 func place(r api.Row, name string, collection bool) (string, string) {
 	words := strings.Fields(fixed(r.Path))
 	verb, _, _ := strings.Cut(strings.TrimPrefix(r.ID, "svc_"), "_")
@@ -80,7 +84,8 @@ func place(r api.Row, name string, collection bool) (string, string) {
 	return words[0], name
 }
 
-// describe finds the parameters and the members of the request.
+// describe sets the parameters, the fields and the columns from the OpenAPI description
+// of the operation.
 func (op *Operation) describe(schemas huma.Registry) error {
 	for word := range strings.SplitSeq(op.Path, "/") {
 		if name, ok := strings.CutPrefix(word, "{"); ok {
@@ -130,8 +135,9 @@ func (op *Operation) describe(schemas huma.Registry) error {
 	return nil
 }
 
-// addMembers adds the members of a body. Those of an object within it are flags of their
-// own, whose names begin with the object's: --pricing-tax-rate.
+// addMembers adds a field for each member of a request body. The members of an object
+// within the body are fields of their own, and the names of their flags begin with the
+// name of the object: --pricing-tax-rate. within has the names of the objects around s.
 func (op *Operation) addMembers(s *huma.Schema, resolve func(*huma.Schema) *huma.Schema, within []string) {
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		declared := s.Properties[name]
@@ -149,15 +155,16 @@ func (op *Operation) addMembers(s *huma.Schema, resolve func(*huma.Schema) *huma
 	}
 }
 
-// kind is the kind of the identifier that the path's first parameter is, "" if no other name
-// stands for it.
+// kind returns the kind of the identifier (package ids) in the first parameter of the
+// path if a command line may give a mail address or a code in its place, else "".
 func (op *Operation) kind() string {
 	word, _, _ := strings.Cut(strings.TrimPrefix(op.Path, "/api/v1/"), "/")
 	return map[string]string{"trips": ids.Trip, "orders": ids.Order, "drivers": ids.Driver,
 		"customers": ids.Customer}[word]
 }
 
-// noun is what messages call the resource that the path's last parameter names.
+// noun returns the word for the resource that the last parameter of the path names, such
+// as "menu item". Messages use it.
 func (op *Operation) noun() string {
 	words := strings.Split(op.Path, "/")
 	last := 0
@@ -172,8 +179,8 @@ func (op *Operation) noun() string {
 	return strings.TrimSuffix(words[last], "s")
 }
 
-// use returns the usage line: the tenant, the parameters of the path, and the members that
-// may be arguments too.
+// use returns the usage line of the command: its name, the tenant, the parameters of the
+// path, and the members of the request that may be arguments too.
 func (op *Operation) use() string {
 	words := []string{op.Name, "SLUG"}
 	for i, name := range op.Parameters {
@@ -190,7 +197,7 @@ func (op *Operation) use() string {
 	return strings.Join(words, " ")
 }
 
-// field returns the field of a member, nil if there is none.
+// field returns the field that sets the member with the name, nil if there is none.
 func (op *Operation) field(name string) *cli.Field {
 	for i := range op.Fields {
 		if op.Fields[i].Name == name {
@@ -200,11 +207,12 @@ func (op *Operation) field(name string) *cli.Field {
 	return nil
 }
 
-// Add adds the commands of the operations to the root. A command by hand stays.
+// Add adds the commands of the operations to root, except the operations in ByHand, whose
+// commands are written by hand.
 func Add(c *cli.CLI, root *cobra.Command) {
 	operations, err := All()
 	if err != nil {
-		panic(err) // the rows are those of this program; a test makes the commands
+		panic(err) // the rows are part of this program, and a test makes their commands
 	}
 	groups := map[string]*cobra.Command{}
 	for _, cmd := range root.Commands() {
@@ -231,6 +239,7 @@ func Add(c *cli.CLI, root *cobra.Command) {
 	}
 }
 
+// operationCommand returns the command of an operation.
 func operationCommand(c *cli.CLI, op *Operation) *cobra.Command {
 	cmd := &cobra.Command{Use: op.use(), Aliases: op.aliases, Short: op.Summary, Example: op.example(),
 		Annotations: map[string]string{cli.OperationID: op.ID}}
@@ -251,7 +260,8 @@ func operationCommand(c *cli.CLI, op *Operation) *cobra.Command {
 	return cmd
 }
 
-// example returns a command line with every argument and each flag that must be given.
+// example returns an example of the command, with every argument and each flag that must
+// be given.
 func (op *Operation) example() string {
 	line := "  svc " + op.Group + " " + op.Name + " metro"
 	for i, name := range op.Parameters {
@@ -277,7 +287,7 @@ func (op *Operation) Needs(f cli.Field) bool {
 	return f.Required || slices.Contains(op.requires, f.Name)
 }
 
-// Of returns the operation with the id.
+// Of returns the operation with the id, and an error if there is none.
 func Of(id string) (*Operation, error) {
 	operations, err := All()
 	i := slices.IndexFunc(operations, func(op *Operation) bool { return op.ID == id })

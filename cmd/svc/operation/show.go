@@ -14,10 +14,11 @@ import (
 	"svc/pkg/base/codec"
 )
 
-// usualLimit is how many items of a list a command shows.
+// usualLimit is how many items of a list a command shows without --limit.
 const usualLimit = 100
 
-// showList shows a list: its items for programs, or a table of them.
+// showList reads a list and shows it: its items as JSON with --json, and else a table.
+// given is the value of --limit, nil if the command has no such flag.
 func showList(ctx context.Context, c *cli.CLI, from *calls, op *Operation, r apiRequest, given *cli.FlagValue) error {
 	limit := unlimited
 	switch {
@@ -39,11 +40,12 @@ func showList(ctx context.Context, c *cli.CLI, from *calls, op *Operation, r api
 	return c.Show(nil, tableOf(ctx, items, op.Columns, cli.NamesOf(from.p, from.t)))
 }
 
-// unlimited is above the length of every list without pages.
+// unlimited is the limit for a list that is not read page by page. It is larger than any
+// such list.
 const unlimited = 1_000_000
 
-// showAnswer shows a response: as it is for programs, or a line for each member, a table for
-// each list, and what to do next.
+// showAnswer shows a response: as it is with --json, and else a line for each member, a
+// table for each list, and what to do next.
 func showAnswer(ctx context.Context, c *cli.CLI, from *calls, op *Operation, args []string,
 	answer json.RawMessage) error {
 	if c.JSON {
@@ -60,7 +62,7 @@ func showAnswer(ctx context.Context, c *cli.CLI, from *calls, op *Operation, arg
 	for name, value := range rows {
 		object, _, within := strings.Cut(name, ".")
 		if who := rows[object+"Id"]; within && who != nil {
-			continue // the person whose name is shown
+			continue // skip members of an object whose id is shown: the id is shown with its name
 		}
 		shown.Add(name, cellOfJSON(value))
 		if what, is := strings.CutSuffix(name, "Id"); is && string(value) != "null" {
@@ -84,7 +86,8 @@ func showAnswer(ctx context.Context, c *cli.CLI, from *calls, op *Operation, arg
 	return c.Done(nil, "%s", strings.NewReplacer("SLUG", args[0], "ID", cellOfJSON(rows["id"])).Replace(op.next))
 }
 
-// scalars collects the values of an object by their dotted names, and its lists of objects.
+// scalars collects the members of a JSON object in out, by dotted name. It collects the
+// lists of objects in lists instead.
 func scalars(object json.RawMessage, prefix string, out map[string]json.RawMessage,
 	lists map[string][]json.RawMessage) {
 	_ = codec.Members(object, func(name string, value jsontext.Value) { // a response is valid
@@ -101,7 +104,7 @@ func scalars(object json.RawMessage, prefix string, out map[string]json.RawMessa
 	})
 }
 
-// cellOfJSON returns a JSON value for people.
+// cellOfJSON returns a JSON value as the text of a cell for people.
 func cellOfJSON(value json.RawMessage) string {
 	var list []json.RawMessage
 	var text string
@@ -123,19 +126,21 @@ func cellOfJSON(value json.RawMessage) string {
 	return cli.Cell(string(value))
 }
 
-// mostColumns is how many columns a table has without --wide, if nobody chose them.
+// mostColumns is how many columns a table has without --wide if shapes sets no columns
+// for the operation.
 const mostColumns = 5
 
-// tableOf returns a table of objects. columns are HEAD=member, and HEAD+=member for those
-// of --wide: FARE=finalFare|estimatedFare~currency is the first of two that is there, and its
-// currency. If nobody chose columns, the table has a column for each member of the first object.
-// Whoever has an identifier is shown by the name, but not in a column ID.
+// tableOf returns a table of JSON objects. columns lists the columns as HEAD=member, or
+// HEAD+=member for those of --wide only. FARE=finalFare|estimatedFare~currency shows the
+// first of the two members that has a value, and then the currency. If columns is "", the
+// table has a column for each member of the first object. A column shows the names of
+// people in place of their identifiers, unless its head begins with ID.
 func tableOf(ctx context.Context, items []json.RawMessage, columns string, names cli.Names) cli.Table {
 	var rows []map[string]json.RawMessage
 	for _, item := range items {
 		row, lists := map[string]json.RawMessage{}, map[string][]json.RawMessage{}
 		scalars(item, "", row, lists)
-		for name, list := range lists { // the last element: of attempts, what came of it
+		for name, list := range lists { // show the last element of a list: of attempts, it has the outcome
 			scalars(list[len(list)-1], name+".", row, map[string][]json.RawMessage{})
 		}
 		rows = append(rows, row)
@@ -161,6 +166,8 @@ func tableOf(ctx context.Context, items []json.RawMessage, columns string, names
 	return out
 }
 
+// cellIn returns the cell of a row. of is the part behind "=" in the description of the
+// column (see tableOf). isID says that the cell shows an identifier as it is.
 func cellIn(ctx context.Context, row map[string]json.RawMessage, of string, isID bool, names cli.Names) string {
 	members, unit, _ := strings.Cut(of, "~")
 	for member := range strings.SplitSeq(members, "|") {
@@ -178,8 +185,8 @@ func cellIn(ctx context.Context, row map[string]json.RawMessage, of string, isID
 	return cli.Cell(nil)
 }
 
-// columnsOf returns the columns of members: at most mostColumns without --wide, the
-// identifier at the end.
+// columnsOf returns the description of columns (see tableOf) for members: without --wide
+// at most mostColumns of them, and the identifier at the end.
 func columnsOf(members []string) string {
 	var columns, last []string
 	for _, name := range members {
@@ -196,8 +203,8 @@ func columnsOf(members []string) string {
 	return strings.Join(append(columns, last...), " ")
 }
 
-// ShowDocument prints a document. The table for people has one line for each
-// dotted JSON name.
+// ShowDocument prints a value as JSON with --json, and else a table with one line for
+// each dotted JSON name.
 func ShowDocument(c *cli.CLI, document any) error {
 	text, err := json.Marshal(document)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"svc/pkg/data/table"
 )
 
+// auditCommand returns the command svc audit, which shows a tenant's audit log.
 func auditCommand(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "audit SLUG", Short: "Show a tenant's audit log, newest first",
 		Example: "  svc audit metro --limit 20\n  svc audit metro --json"}
@@ -28,7 +29,8 @@ func auditCommand(c *cli.CLI) *cobra.Command {
 	return cmd
 }
 
-// actorOf names who made a change, and the tool and client of an agent.
+// actorOf returns the text that names the author of an audit entry. who is the name of
+// the person. If an agent made the change, the text also has its tool and its client.
 func actorOf(e audit.Entry, who string) string {
 	if e.Tool == "" {
 		return who
@@ -36,9 +38,9 @@ func actorOf(e audit.Entry, who string) string {
 	return who + " by " + e.Tool + " of " + e.Client
 }
 
-// changed lists the differences between two states: "name, taxiEnabled: true →
-// false". If both values of a field together have more than 60 bytes, changed
-// shows only the field's name. If one of the states is absent, the result is "".
+// changed returns the differences between two states of a subject: "name, taxiEnabled:
+// true → false". If both values of a field together have more than 60 bytes, it shows the
+// name of the field only. If one of the states is absent, the result is "".
 func changed(before, after json.RawMessage) string {
 	var was, now map[string]json.RawMessage
 	if json.Unmarshal(before, &was) != nil || json.Unmarshal(after, &now) != nil || was == nil || now == nil {

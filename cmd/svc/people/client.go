@@ -15,18 +15,20 @@ import (
 	"svc/pkg/oauth"
 )
 
+// clientCommand returns the group of commands svc client, about OAuth clients.
 func clientCommand(c *cli.CLI) *cobra.Command {
 	return cli.Group("client", "OAuth clients: the applications that people sign in with",
 		clientList(c), clientShow(c), clientDisable(c), clientEnable(c), clientTrust(c))
 }
 
-// clientInUse is a client, and the number of its tokens among a tenant's newest
-// live access tokens.
+// clientInUse is an OAuth client with the number of its tokens among the newest live
+// access tokens of a tenant.
 type clientInUse struct {
 	oauth.ClientSummary
 	Tokens int `json:"tokens"`
 }
 
+// clientList returns the command svc client list.
 func clientList(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "list [SLUG]",
 		Short:   "List clients, or those with live access tokens in a tenant",
@@ -55,7 +57,8 @@ func clientList(c *cli.CLI) *cobra.Command {
 	return cmd
 }
 
-// clientsInUse shows the clients of a tenant's newest live access tokens.
+// clientsInUse shows the clients that have live access tokens in a tenant. It reads the
+// limit newest tokens.
 func clientsInUse(ctx context.Context, c *cli.CLI, slug string, limit int) error {
 	p, t, err := c.At(ctx, slug)
 	if err != nil {
@@ -74,7 +77,7 @@ func clientsInUse(ctx context.Context, c *cli.CLI, slug string, limit int) error
 		if i < 0 {
 			client, err := server.ShowClient(ctx, one.Client)
 			if err != nil {
-				client = oauth.ClientSummary{ID: one.Client} // usually the client is gone; its tokens expire on their own
+				client = oauth.ClientSummary{ID: one.Client} // usually the client is deleted, but its tokens are live
 			}
 			i, found = len(found), append(found, clientInUse{ClientSummary: client})
 		}
@@ -87,6 +90,7 @@ func clientsInUse(ctx context.Context, c *cli.CLI, slug string, limit int) error
 	return c.Show(found, table)
 }
 
+// clientShow returns the command svc client show.
 func clientShow(c *cli.CLI) *cobra.Command {
 	return &cobra.Command{Use: "show ID", Short: "Show a client",
 		Example: "  svc client show cli_01JT7M4C6Q8V2N5X9B3D1F7H0K",
@@ -109,18 +113,20 @@ func clientShow(c *cli.CLI) *cobra.Command {
 		})}
 }
 
+// clientDisable returns the command svc client disable.
 func clientDisable(c *cli.CLI) *cobra.Command {
 	return clientSwitch(c, "disable ID", "Reject a client's tokens and sign-ins at once, in every tenant",
 		true)
 }
 
+// clientEnable returns the command svc client enable.
 func clientEnable(c *cli.CLI) *cobra.Command {
 	return clientSwitch(c, "enable ID", "Allow a disabled client again; its unexpired tokens work again", false)
 }
 
-// clientSwitch returns the command that disables or enables a client. The
-// command writes an entry to the audit log of every tenant that is not being
-// deleted.
+// clientSwitch returns the command that disables a client if disabled is true, and else
+// enables it. The command writes an entry to the audit log of every tenant that is not
+// being deleted.
 func clientSwitch(c *cli.CLI, use, short string, disabled bool) *cobra.Command {
 	word := map[bool]string{true: "disable", false: "enable"}[disabled]
 	return &cobra.Command{Use: use, Short: short, Example: "  svc client " + word + " cli_01JT7M4C6Q8V2N5X9B3D1F7H0K",
@@ -140,6 +146,8 @@ func clientSwitch(c *cli.CLI, use, short string, disabled bool) *cobra.Command {
 		})}
 }
 
+// clientTrust returns the command svc client trust: people are not asked for consent to a
+// trusted client.
 func clientTrust(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "trust ID", Short: "Make a client an application of a company or the platform",
 		Long: "Make a client an application of the company itself, or of the platform itself in every company. The " +
@@ -173,6 +181,8 @@ func clientTrust(c *cli.CLI) *cobra.Command {
 	return cmd
 }
 
+// trustInCompany makes the client with the id trusted in the tenant with the slug if
+// trusted is true. Else it ends the trust.
 func trustInCompany(ctx context.Context, c *cli.CLI, slug, id string, trusted bool) error {
 	p, t, err := c.At(ctx, slug)
 	if err != nil {
@@ -181,8 +191,9 @@ func trustInCompany(ctx context.Context, c *cli.CLI, slug, id string, trusted bo
 	return p.AuthorizationServer().TrustClient(ctx, t, cli.By(), id, trusted)
 }
 
-// trustEverywhere also writes an entry to the audit log of every tenant that is
-// not being deleted.
+// trustEverywhere makes the client with the id trusted in every tenant if trusted is
+// true. Else it ends that trust. It writes an entry to the audit log of every tenant that
+// is not being deleted.
 func trustEverywhere(ctx context.Context, c *cli.CLI, _, id string, trusted bool) error {
 	p, err := c.Platform(ctx)
 	if err != nil {

@@ -13,12 +13,16 @@ import (
 	"svc/pkg/domain/driver"
 )
 
+// driverCommand returns the group of commands svc driver.
 func driverCommand(c *cli.CLI) *cobra.Command {
 	return cli.Group("driver", "Drivers of a tenant", driverAdd(c), driverList(c), driverEdit(c))
 }
 
+// statuses has the statuses of a driver.
 var statuses = []string{driver.Offline, driver.Online, driver.Busy}
 
+// driverFlags adds the flags of a driver to a command. The returned edits apply those
+// flags to a driver.
 func driverFlags(cmd *cobra.Command) *cli.Edits[driver.Record] {
 	e := &cli.Edits[driver.Record]{Cmd: cmd}
 	cmd.Annotations = map[string]string{cli.StatusWords: strings.Join(statuses, " ")}
@@ -48,6 +52,7 @@ func driverFlags(cmd *cobra.Command) *cli.Edits[driver.Record] {
 	return e
 }
 
+// driverAdd returns the command svc driver add.
 func driverAdd(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "add SLUG EMAIL", Short: "Add a driver",
 		Example: "  svc driver add metro driver4@metro.example --first Lena --last Fischer \\\n" +
@@ -65,6 +70,7 @@ func driverAdd(c *cli.CLI) *cobra.Command {
 	return cmd
 }
 
+// driverList returns the command svc driver list.
 func driverList(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "list SLUG", Short: "List drivers, newest first",
 		Annotations: map[string]string{cli.StatusWords: strings.Join(statuses, " ")},
@@ -88,6 +94,7 @@ func driverList(c *cli.CLI) *cobra.Command {
 	return cmd
 }
 
+// driverEdit returns the command svc driver edit, which changes a driver.
 func driverEdit(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "edit SLUG EMAIL|ID", Short: "Change a driver",
 		Example: "  svc driver edit metro driver1@metro.example --status OFFLINE\n  svc driver edit metro " +

@@ -14,6 +14,8 @@ import (
 	"svc/pkg/domain/settings"
 )
 
+// tenantBrand returns the command svc tenant brand, which shows or changes a tenant's
+// branding.
 func tenantBrand(c *cli.CLI) *cobra.Command {
 	return &cobra.Command{Use: "brand SLUG [FIELD=VALUE…]", Short: "Show or change a tenant's branding",
 		Long:    "Show a tenant's branding, or change fields of the branding. An empty value clears the field.",
@@ -43,6 +45,8 @@ func tenantBrand(c *cli.CLI) *cobra.Command {
 		})}
 }
 
+// tenantSettings returns the command svc tenant settings, which shows or changes a
+// tenant's settings.
 func tenantSettings(c *cli.CLI) *cobra.Command {
 	return &cobra.Command{Use: "settings SLUG [NAME=VALUE…]", Short: "Show or change a tenant's settings",
 		Long: "Show or change a tenant's settings. The service enforces the payment types, uses waiting, rounding and\n" +
@@ -77,7 +81,7 @@ func tenantSettings(c *cli.CLI) *cobra.Command {
 		})}
 }
 
-// pairs parses arguments of the form name=value.
+// pairs parses arguments of the form name=value. It returns the values by name.
 func pairs(args []string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, arg := range args {

@@ -11,10 +11,13 @@ import (
 	"svc/pkg/data/table"
 )
 
+// mailCommand returns the group of commands svc mail, about addresses to which the
+// service sends no mail.
 func mailCommand(c *cli.CLI) *cobra.Command {
 	return cli.Group("mail", "Addresses to which nothing is mailed", mailBlocked(c), mailRelease(c))
 }
 
+// mailBlocked returns the command svc mail blocked, which lists these addresses.
 func mailBlocked(c *cli.CLI) *cobra.Command {
 	return &cobra.Command{Use: "blocked [ADDRESS]", Short: "List the addresses to which nothing is mailed, or show one",
 		Long: "List the addresses to which nothing is mailed: mail to them bounced for good, or somebody complained of\n" +
@@ -41,6 +44,8 @@ func mailBlocked(c *cli.CLI) *cobra.Command {
 		})}
 }
 
+// mailRelease returns the command svc mail release, which lets the service mail to an
+// address again.
 func mailRelease(c *cli.CLI) *cobra.Command {
 	return &cobra.Command{Use: "release ADDRESS", Short: "Mail to an address again",
 		Long: "Mail to an address again. SES has a list of its own: release the address there too, by\n" +

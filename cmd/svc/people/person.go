@@ -13,10 +13,13 @@ import (
 	"svc/pkg/oauth/link"
 )
 
+// personCommand returns the group of commands svc person.
 func personCommand(c *cli.CLI) *cobra.Command {
 	return cli.Group("person", "One-time links for operators, riders and drivers", personLink(c))
 }
 
+// personLink returns the command svc person link, which creates a one-time link to set a
+// password.
 func personLink(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "link EMAIL", Short: "Create a one-time link to set or reset a password",
 		Long: "Create a one-time link with which an operator sets a password. The link is valid for 24 hours. For a rider\n" +
@@ -61,8 +64,9 @@ func personLink(c *cli.CLI) *cobra.Command {
 	return cmd
 }
 
-// account returns the id of the account with a mail address, and the ids of its
-// tenants: the memberships of an operator, else the tenant with the slug.
+// account returns the id of the account with the mail address, and the ids of its
+// tenants: those of an operator's memberships, and for a rider or driver the tenant with
+// the slug.
 func account(
 	ctx context.Context, p cli.Platform, audience authz.Audience, slug, address string,
 ) (id string, tenants []string, err error) {

@@ -14,10 +14,13 @@ import (
 	"svc/pkg/domain/customer"
 )
 
+// riderCommand returns the group of commands svc rider.
 func riderCommand(c *cli.CLI) *cobra.Command {
 	return cli.Group("rider", "Riders of a tenant", riderAdd(c), riderList(c), riderEdit(c))
 }
 
+// riderFlags adds the flags of a rider to a command. The returned edits apply those flags
+// to a rider.
 func riderFlags(cmd *cobra.Command) *cli.Edits[customer.Record] {
 	e := &cli.Edits[customer.Record]{Cmd: cmd}
 	e.Field("first", "first `name`", func(r *customer.Record) any { return &r.FirstName })
@@ -29,6 +32,7 @@ func riderFlags(cmd *cobra.Command) *cli.Edits[customer.Record] {
 	return e
 }
 
+// riderAdd returns the command svc rider add.
 func riderAdd(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "add SLUG EMAIL", Short: "Add a rider",
 		Example: "  svc rider add metro rider4@metro.example \\\n    --first Iris --last Novak --phone '+1 212 555 0190'"}
@@ -50,6 +54,7 @@ func riderAdd(c *cli.CLI) *cobra.Command {
 	return cmd
 }
 
+// riderList returns the command svc rider list.
 func riderList(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "list SLUG", Short: "List riders, newest first", Example: "  svc rider list metro"}
 	limit := cmd.Flags().Int("limit", 100, "riders at most")
@@ -61,6 +66,7 @@ func riderList(c *cli.CLI) *cobra.Command {
 	return cmd
 }
 
+// riderEdit returns the command svc rider edit, which changes a rider.
 func riderEdit(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "edit SLUG EMAIL|ID", Short: "Change a rider",
 		Example: "  svc rider edit metro rider1@metro.example --phone '+1 212 555 0191'\n  svc rider edit metro " +
@@ -69,14 +75,15 @@ func riderEdit(c *cli.CLI) *cobra.Command {
 		Fields: func(r *customer.Record) (*string, *string, *bool) { return &r.ID, &r.Email, &r.Disabled }})
 }
 
-// readPhone sets the number that a rider's phone stands for.
+// readPhone sets r.Number, the phone number that the text r.Phone stands for. country is
+// the country (ISO 3166) of a phone without a country code.
 func readPhone(r *customer.Record, country string) {
 	if r.Phone != nil {
 		r.Number = plans.Read(*r.Phone, country)
 	}
 }
 
-// changeRider is customer.Store.Change, and reads the phone.
+// changeRider is customer.Store.Change, but also sets the phone number (see readPhone).
 func changeRider(ctx context.Context, t table.Tenant, who audit.By, id string, edit func(*customer.Record) error) (
 	customer.Record, error) {
 	country, err := projection.CountryOf(ctx, t)

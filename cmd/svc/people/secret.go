@@ -39,16 +39,16 @@ func readPassword(ctx context.Context, c *cli.CLI) (string, error) {
 	return line, nil
 }
 
-// echo switches the terminal's echo.
+// echo switches on or off that the terminal shows what is typed.
 func echo(ctx context.Context, c *cli.CLI, on bool) error {
 	stty := exec.CommandContext(ctx, "stty", map[bool]string{true: "echo", false: "-echo"}[on])
 	stty.Stdin = c.Stdin
 	return stty.Run()
 }
 
-// clientFile returns the path of the file with the client ids that `svc token
-// get` uses, one for each service and audience. For a local service the file is in
-// the data folder; else clientFile creates its folder in the user's cache.
+// clientFile returns the path of the file with the client ids that `svc token get` uses,
+// one for each service and audience. For a local service the file is in the data folder.
+// Else it is in a folder in the user's cache, which clientFile creates.
 func clientFile(p cli.Platform) (string, error) {
 	if p.Data != "" {
 		return filepath.Join(p.Data, "clients.json"), nil
@@ -61,9 +61,10 @@ func clientFile(p cli.Platform) (string, error) {
 	return filepath.Join(dir, "clients.json"), os.MkdirAll(dir, 0o700)
 }
 
-// client returns the client id for a service and audience. If the file has none
-// or cannot be read, or if that client cannot be read or is disabled, it registers
-// a client. If the file cannot be written, the next call registers another one.
+// client returns the id of the OAuth client for the service and the audience in o, from
+// the file of clientFile. If the file has none or cannot be read, or if that client
+// cannot be read or is disabled, it registers a client and stores its id. If the file
+// cannot be written, the next call registers another client.
 func client(ctx context.Context, p cli.Platform, o flow.Options) (string, error) {
 	clients, name := map[string]string{}, o.BaseURL+" "+o.Audience
 	file, fileErr := clientFile(p)

@@ -19,12 +19,15 @@ import (
 	"svc/pkg/domain/tenant"
 )
 
+// tenantCommand returns the group of commands svc tenant.
 func tenantCommand(c *cli.CLI) *cobra.Command {
 	return cli.Group("tenant", "Tenants, their flags, branding and settings", tenantCreate(c), tenantSet(c), tenantList(c),
 		tenantShow(c), tenantBrand(c), tenantSettings(c), tenantDelete(c))
 }
 
-// limit returns the limit of amounts that a flag names.
+// limit parses the value of a flag that limits amounts of money. "default" becomes "",
+// which stands for the default limit. "none" becomes the largest amount. Any other text
+// is the amount itself.
 func limit(text string) money.Amount {
 	switch text {
 	case "default":
@@ -35,7 +38,8 @@ func limit(text string) money.Amount {
 	return money.Amount(text)
 }
 
-// tenantFlags adds the flags that `svc tenant create` and `svc tenant set` share.
+// tenantFlags adds the flags that `svc tenant create` and `svc tenant set` share. The
+// returned edits apply those flags to a tenant.
 func tenantFlags(cmd *cobra.Command) *cli.Edits[tenant.Tenant] {
 	e := &cli.Edits[tenant.Tenant]{Cmd: cmd}
 	e.Field("name", "`name` for people", func(t *tenant.Tenant) any { return &t.Name })
@@ -74,7 +78,7 @@ func tenantFlags(cmd *cobra.Command) *cli.Edits[tenant.Tenant] {
 	return e
 }
 
-// limitFlags adds the flags of the bounds on money and open trips.
+// limitFlags adds the flags that limit amounts of money and the open trips of a rider.
 func limitFlags(e *cli.Edits[tenant.Tenant]) {
 	most := e.Cmd.Flags().String("max-fare", "", "largest `fare` of a trip, in currency units; default for about 2,000 "+
 		"US dollars, none for no bound")
@@ -108,7 +112,7 @@ func limitFlags(e *cli.Edits[tenant.Tenant]) {
 	})
 }
 
-// featureFlags adds the flag that turns features on and off.
+// featureFlags adds --flag, which turns the tenant's features on and off.
 func featureFlags(e *cli.Edits[tenant.Tenant]) {
 	flags := e.Cmd.Flags().StringArray("flag", nil,
 		"feature `flag=true|false`: taxiEnabled, deliveryEnabled; may be repeated")
@@ -132,6 +136,7 @@ func featureFlags(e *cli.Edits[tenant.Tenant]) {
 	})
 }
 
+// tenantCreate returns the command svc tenant create.
 func tenantCreate(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "create SLUG", Short: "Create a tenant",
 		Example: "  svc tenant create bay --name 'Bay Rides' --currency USD \\\n" +
@@ -168,7 +173,7 @@ func tenantCreate(c *cli.CLI) *cobra.Command {
 	return cmd
 }
 
-// point reads a place.
+// point parses --center: latitude and longitude in degrees, separated by a comma.
 func point(text string) (lat, lng json.Number, err error) {
 	a, b, _ := strings.Cut(text, ",")
 	x, errX := strconv.ParseFloat(a, 64)
@@ -179,6 +184,7 @@ func point(text string) (lat, lng json.Number, err error) {
 	return json.Number(strconv.FormatFloat(x, 'f', -1, 64)), json.Number(strconv.FormatFloat(y, 'f', -1, 64)), nil
 }
 
+// tenantSet returns the command svc tenant set, which changes a tenant.
 func tenantSet(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "set SLUG", Short: "Change a tenant",
 		Long: "Change a tenant. All but --shards takes effect with the next request. The currency cannot change after the " +
@@ -225,6 +231,7 @@ func tenantSet(c *cli.CLI) *cobra.Command {
 	return cmd
 }
 
+// tenantList returns the command svc tenant list.
 func tenantList(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List the tenants",
 		Example: "  svc tenant list\n  svc tenant list --deleted"}
@@ -249,6 +256,7 @@ func tenantList(c *cli.CLI) *cobra.Command {
 	return cmd
 }
 
+// tenantShow returns the command svc tenant show.
 func tenantShow(c *cli.CLI) *cobra.Command {
 	return &cobra.Command{Use: "show SLUG", Short: "Show a tenant", Example: "  svc tenant show metro",
 		RunE: c.On(func(ctx context.Context, p cli.Platform, args []string) error {
@@ -287,7 +295,8 @@ func tenantShow(c *cli.CLI) *cobra.Command {
 		})}
 }
 
-// spread takes the next step towards n shards: reads first, then writes.
+// spread takes the next step towards n shards: the first call lets lists read n shards,
+// and the second call lets writes use them.
 func spread(t *tenant.Tenant, n int) {
 	if t.ReadShards == n {
 		t.WriteShards = n

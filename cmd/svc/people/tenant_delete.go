@@ -30,6 +30,8 @@ var DrainTime = 90 * time.Second
 // were written meanwhile, and the third finds nothing.
 const mostPasses = 10
 
+// tenantDelete returns the command svc tenant delete, which deletes a tenant and all of
+// its data.
 func tenantDelete(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "delete SLUG", Short: "Delete a tenant and all of its data",
 		Long: "Delete a tenant with its trips, orders, wallets, receipts, accounts and audit log. Only a backup can\n" +
@@ -66,20 +68,21 @@ func tenantDelete(c *cli.CLI) *cobra.Command {
 	return cmd
 }
 
-// typed requires the slug as one line of the standard input.
+// typed reads a line of standard input. It returns a usage error unless the line is the
+// slug.
 func typed(c *cli.CLI, slug string) error {
 	if cli.IsTerminal(c.Stdin) {
 		fmt.Fprintf(c.Err, "Type the tenant's slug to delete all of its data: ")
 	}
-	line, _ := bufio.NewReader(c.Stdin).ReadString('\n') // after an error, line is what was read before it
+	line, _ := bufio.NewReader(c.Stdin).ReadString('\n') // after an error, line is what was read before the error
 	if strings.TrimSpace(line) != slug {
 		return cli.Usagef("the slug %s was not typed on the standard input; nothing was deleted", slug)
 	}
 	return nil
 }
 
-// removed is the result of a deletion. If a command continues an interrupted
-// deletion, the result counts only what this command removed.
+// removed has the numbers of a deletion. If a command continues an interrupted deletion,
+// they are only of what this command removed.
 type removed struct {
 	Tenant  string `json:"tenant"`
 	ID      string `json:"id"`
@@ -123,7 +126,8 @@ func deleteTenant(ctx context.Context, c *cli.CLI, p cli.Platform, n tenant.Tena
 	return out, fmt.Errorf("something still writes items of tenant %s", n.Slug)
 }
 
-// removeFiles deletes the files of a tenant.
+// removeFiles deletes the files of the tenant with the id. If FILES_BUCKET is not set,
+// they stay until they expire, and it prints that.
 func removeFiles(ctx context.Context, c *cli.CLI, p cli.Platform, id string) error {
 	store, err := p.Files(ctx)
 	if err != nil {
@@ -141,9 +145,10 @@ func removeFiles(ctx context.Context, c *cli.CLI, p cli.Platform, id string) err
 	return nil
 }
 
-// mayDelete returns an error if the caller lacks the rights to scan the table and
-// to delete items of the tenant. It changes nothing. Nothing else scans the table: to read
-// the known key families would miss one that is added later.
+// mayDelete returns an error if the caller lacks the rights to scan the table and to
+// delete items of the tenant. It changes nothing. No other command scans the table. A
+// deletion does, because a list of the known kinds of keys could miss a kind that is
+// added later.
 func mayDelete(ctx context.Context, t table.Tenant) error {
 	f := t.Footprint()
 	if _, _, err := f.Next(ctx); err != nil {
@@ -152,8 +157,8 @@ func mayDelete(ctx context.Context, t table.Tenant) error {
 	return f.Remove(ctx, []table.Key{t.Key("NONE", "NONE")}) // no such item exists
 }
 
-// awaitDrain waits until end. Then no request that began before the tenant was
-// disabled can still write.
+// awaitDrain waits until the time end. After that, no request that began before the
+// tenant was disabled can still write.
 func awaitDrain(ctx context.Context, c *cli.CLI, end time.Time) error {
 	rest := time.Until(end)
 	if rest <= 0 {

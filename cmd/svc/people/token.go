@@ -19,10 +19,12 @@ import (
 	"svc/pkg/oauth/flow"
 )
 
+// tokenCommand returns the group of commands svc token, about access tokens.
 func tokenCommand(c *cli.CLI) *cobra.Command {
 	return cli.Group("token", "Access tokens", tokenGet(c), tokenList(c), tokenRevoke(c))
 }
 
+// tokenGet returns the command svc token get, which signs in and prints an access token.
 func tokenGet(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "get", Short: "Sign in as an app does and print an access token",
 		Long: "Register a client, sign in, consent and exchange the code, as an app would, and print the access token.\n" +
@@ -81,11 +83,12 @@ func tokenGet(c *cli.CLI) *cobra.Command {
 	return cmd
 }
 
-// homeward sends the requests for every host to the service on this machine, at base. The
-// service also serves the tenants' custom domains, and perhaps the name of a proxy, and
-// DNS resolves these names to other machines.
+// homeward is a transport that sends every request to the local service at the address
+// base, and keeps the request's Host. The service also serves the tenants' custom
+// domains, and perhaps the name of a proxy, which DNS resolves to other machines.
 type homeward struct{ base string }
 
+// RoundTrip implements http.RoundTripper.
 func (h homeward) RoundTrip(r *http.Request) (*http.Response, error) {
 	base, err := url.Parse(h.base)
 	if err != nil {
@@ -98,6 +101,7 @@ func (h homeward) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
+// tokenList returns the command svc token list.
 func tokenList(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "list SLUG", Short: "List a tenant's live access tokens, newest first",
 		Example: "  svc token list metro"}
@@ -113,6 +117,7 @@ func tokenList(c *cli.CLI) *cobra.Command {
 	return cmd
 }
 
+// tokenRevoke returns the command svc token revoke.
 func tokenRevoke(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "revoke JTI", Short: "Revoke an access token and all tokens of the same sign-in",
 		Example: "  svc token revoke tok_01JT7M4C6Q8V2N5X9B3D1F7H0K"}
@@ -145,9 +150,9 @@ func tokenRevoke(c *cli.CLI) *cobra.Command {
 	return cmd
 }
 
-// tenantsOf returns the tenants that may have a token. With a slug, this is that
-// tenant. Without a slug, these are the tenants that have the token; tenantsOf
-// makes one batch read for each hundred tenants.
+// tenantsOf returns the tenants that may have the token with the id jti. With a slug,
+// this is the tenant with the slug. Without a slug, these are the tenants that have the
+// token: tenantsOf reads a hundred tenants with each batch read.
 func tenantsOf(ctx context.Context, p cli.Platform, slug, jti string) ([]table.Tenant, error) {
 	if slug != "" {
 		_, t, err := p.Tenant(ctx, slug)

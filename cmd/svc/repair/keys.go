@@ -11,10 +11,12 @@ import (
 	"svc/pkg/base/timestamp"
 )
 
+// keysCommand returns the group of commands svc keys, about the keys that sign tokens.
 func keysCommand(c *cli.CLI) *cobra.Command {
 	return cli.Group("keys", "Signing keys", keysList(c), keysRotate(c), keysRevoke(c))
 }
 
+// keysList returns the command svc keys list.
 func keysList(c *cli.CLI) *cobra.Command {
 	return &cobra.Command{Use: "list", Short: "List the signing keys", Example: "  svc keys list",
 		RunE: c.On(func(ctx context.Context, p cli.Platform, _ []string) error {
@@ -22,7 +24,7 @@ func keysList(c *cli.CLI) *cobra.Command {
 		})}
 }
 
-// keyRow is a key as --json prints it.
+// keyRow is a signing key as --json prints it.
 type keyRow struct {
 	KID         string  `json:"kid"`
 	Alg         string  `json:"alg"`
@@ -32,6 +34,7 @@ type keyRow struct {
 	RevokedAt   *string `json:"revokedAt"`
 }
 
+// showKeys prints the signing keys.
 func showKeys(ctx context.Context, c *cli.CLI, keys *signing.Keys) error {
 	found, err := keys.List(ctx)
 	if err != nil {
@@ -50,6 +53,8 @@ func showKeys(ctx context.Context, c *cli.CLI, keys *signing.Keys) error {
 	return c.Show(rows, table)
 }
 
+// keysRotate returns the command svc keys rotate, which creates and deletes keys that are
+// due.
 func keysRotate(c *cli.CLI) *cobra.Command {
 	return &cobra.Command{Use: "rotate", Short: "Create the signing keys that are due, and delete expired ones",
 		Long: "Do what the scheduled rotation does, for each algorithm. If there is no key, create one, which signs at " +
@@ -69,9 +74,10 @@ func keysRotate(c *cli.CLI) *cobra.Command {
 		})}
 }
 
-// changeKeys changes the signing keys, which all tenants share. If change succeeds
-// and a key is new, gone or in another state, changeKeys writes an entry to the
-// audit log of every tenant that is not being deleted.
+// changeKeys calls change, which changes the signing keys that all tenants share. If that
+// succeeds and a key is new, gone or in another state, changeKeys writes an entry to the
+// audit log of every tenant that is not being deleted. what names the change, and kid is
+// the id of the changed key, "" for none.
 func changeKeys(ctx context.Context, p cli.Platform, keys *signing.Keys, what, kid string,
 	change func(context.Context) error) error {
 	states := func() (map[string]string, error) {
@@ -100,6 +106,7 @@ func changeKeys(ctx context.Context, p cli.Platform, keys *signing.Keys, what, k
 	return p.AppendToAudit(ctx, tenants, what, kid, before, after)
 }
 
+// keysRevoke returns the command svc keys revoke.
 func keysRevoke(c *cli.CLI) *cobra.Command {
 	return &cobra.Command{Use: "revoke KID", Short: "Revoke a signing key and every token that it signed",
 		Long: "Revoke a signing key. Within a minute, every function rejects the access tokens that the key signed.\n" +

@@ -20,17 +20,18 @@ import (
 	"svc/pkg/domain/tenant"
 )
 
-// rebuilt is the result of a rebuild of one tenant, or of the roadmap if Tenant is
-// empty.
+// rebuilt is the result of a rebuild of one tenant or, if Tenant is "", of the feedback
+// posts that all tenants share.
 type rebuilt struct {
 	Tenant    string   `json:"tenant"`
-	Phones    int      `json:"phones"`    // phones that were read as numbers
+	Phones    int      `json:"phones"`    // phones whose stored number was set anew (see projection.Phones)
 	Completed int      `json:"completed"` // completed trips
 	Settled   []string `json:"settled"`   // completed trips that had no receipt and are now settled
 	projection.Rebuilt
-	Corrected []reconcile.Difference `json:"corrected"` // corrections of balances, receipts, counters and rows
+	Corrected []reconcile.Difference `json:"corrected"` // in sums, receipts, and rows of searches and ranks
 }
 
+// rebuildCommand returns the command svc rebuild, which corrects derived data.
 func rebuildCommand(c *cli.CLI) *cobra.Command {
 	return &cobra.Command{Use: "rebuild [SLUG…]",
 		Short: "Settle missed trips, and recompute balances, counters and ranks",
@@ -79,17 +80,22 @@ takes some minutes for a million trips. Without a slug it processes all tenants 
 		})}
 }
 
+// count adds a line to the table for each kind of item: how many were examined, and how
+// many had a wrong count.
 func count(t *cli.Table, slug string, r projection.Rebuilt) {
 	for _, kind := range slices.Sorted(maps.Keys(r.Examined)) {
 		t.Add(slug, kind+"s", r.Examined[kind], r.Differed[kind])
 	}
 }
 
-// run returns a run of a check that collects its corrections.
+// run returns a run of checks that corrects every difference and adds it to r.Corrected.
 func (r *rebuilt) run() *reconcile.Run {
 	return &reconcile.Run{Correct: true, Found: func(d reconcile.Difference) { r.Corrected = append(r.Corrected, d) }}
 }
 
+// rebuild corrects the derived data of one tenant: first phone numbers, receipts and
+// balances, then the index entries of zones (settings.CoverZones), counters, and the rows
+// of searches and ranks.
 func rebuild(ctx context.Context, t table.Tenant, step projection.Step, n tenant.Tenant,
 	bar *cli.Progress) (out rebuilt, err error) {
 	out.Tenant, out.Corrected = n.Slug, []reconcile.Difference{}

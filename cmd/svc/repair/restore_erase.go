@@ -14,6 +14,8 @@ import (
 	"svc/pkg/domain/tenant"
 )
 
+// restoreErasures returns the command svc restore erasures, which lists the persons who
+// were erased.
 func restoreErasures(c *cli.CLI) *cobra.Command {
 	return &cobra.Command{Use: "erasures", Short: "List who was erased, for a table that is restored from a backup",
 		Long: "List the erasures of every tenant. The list has identifiers only. Keep it outside of the table: a table " +
@@ -35,6 +37,8 @@ func restoreErasures(c *cli.CLI) *cobra.Command {
 		})}
 }
 
+// restoreErase returns the command svc restore erase, which erases the listed persons
+// again.
 func restoreErase(c *cli.CLI) *cobra.Command {
 	return &cobra.Command{Use: "erase", Short: "Erase again whom svc restore erasures lists",
 		Long: "Read the list that svc restore erasures --json printed for the earlier table from standard input, and\n" +

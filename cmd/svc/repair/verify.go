@@ -22,11 +22,13 @@ import (
 	"svc/pkg/domain/tenant"
 )
 
-// compared counts what was compared, by kind.
+// compared has the number of compared values by kind, such as "event".
 type compared map[string]int
 
+// add counts n more compared values of the kind.
 func (c compared) add(kind string, n int) { c[kind] += n }
 
+// String returns the counts as a text, such as "12 events, 1 receipt".
 func (c compared) String() string {
 	var out []string
 	for _, kind := range slices.Sorted(maps.Keys(c)) {
@@ -39,6 +41,8 @@ func (c compared) String() string {
 	return cmp.Or(strings.Join(out, ", "), "nothing")
 }
 
+// verifyCommand returns the command svc verify, which compares derived data with the
+// items that it is derived from.
 func verifyCommand(c *cli.CLI) *cobra.Command {
 	return &cobra.Command{Use: "verify [SLUG…]",
 		Short: "Compare balances, receipts, counters and events with the items",
@@ -94,7 +98,8 @@ receipt of a trip that is not completed.`,
 		})}
 }
 
-// verifyTenant makes all checks of one tenant. It names each before it begins.
+// verifyTenant makes all checks of one tenant. Before each check it calls begins with a
+// description of the check.
 func verifyTenant(ctx context.Context, slug string, t table.Tenant, r *reconcile.Run, begins func(string)) error {
 	begins(slug + ": comparing receipts of trips")
 	if err := checkLedger(ctx, t, r); err != nil {
@@ -108,9 +113,9 @@ func verifyTenant(ctx context.Context, slug string, t table.Tenant, r *reconcile
 	return (&feed.Check{Run: r, Now: time.Now}).Tenant(ctx, t)
 }
 
-// each calls the function one for each tenant with a given slug. Without slugs it
-// calls one for all tenants, and then rest for the roadmap, which belongs to no
-// tenant.
+// each calls the function one for each tenant with a given slug. Without slugs it calls
+// one for all tenants, and then the function rest for the feedback posts, which belong to
+// no tenant.
 func each(ctx context.Context, p cli.Platform, slugs []string, one func(tenant.Tenant, table.Tenant) error,
 	rest func() error) error {
 	var chosen []tenant.Tenant
@@ -138,19 +143,21 @@ func each(ctx context.Context, p cli.Platform, slugs []string, one func(tenant.T
 	return rest()
 }
 
-// checkLedger checks balances, receipts, postings and trip counts.
+// checkLedger checks the balances, receipts, postings and trip counts of a tenant.
 func checkLedger(ctx context.Context, t table.Tenant, run *reconcile.Run) error {
 	check := settlement.Check{Run: run, Now: time.Now}
 	return check.Tenant(ctx, t)
 }
 
-// check returns the check of counters, search rows and the roadmap.
+// check returns the check of counters, of search rows (index items for searching
+// customers), and of the feedback posts that all tenants share.
 func check(run *reconcile.Run) *projection.Check {
 	return &projection.Check{Run: run, Step: projection.Step{Now: time.Now, RankRows: feedback.RankRows},
 		PostCounts: feedback.Counts, PostRanks: feedback.RankPartitions}
 }
 
-// follow shows how many trips a run of a check has read, of about total.
+// follow makes p show how many trips the run of checks has read. total is the approximate
+// number of trips.
 func follow(p *cli.Progress, run *reconcile.Run, stage string, total int) {
 	done := 0
 	run.Trips = func(n int) {

@@ -20,7 +20,7 @@ import (
 	"svc/pkg/edge/api"
 )
 
-// Stand is a test server for rows, over a table.
+// Stand is a test server for rows (declared endpoints, api.Row), over a table.
 type Stand struct {
 	DB     *table.DB
 	Server *api.Server
@@ -32,6 +32,7 @@ type Stand struct {
 	seen   []api.Observation
 }
 
+// client is the id of the OAuth client of the stand's tokens.
 const client = "cli_00000000000000000000000000"
 
 // Start is the initial time of a stand's clock.
@@ -44,7 +45,8 @@ func New(t testing.TB, db *table.DB, rows ...api.Row) *Stand {
 	return NewAt(t, db, api.Config{BaseURL: "http://stand.example"}, rows...)
 }
 
-// NewAt is New with the address and the sealer of the configuration.
+// NewAt is New with further configuration, such as the address and the sealer. It sets
+// table, verifier, clock and logger itself.
 func NewAt(t testing.TB, db *table.DB, config api.Config, rows ...api.Row) *Stand {
 	t.Helper()
 	s := &Stand{DB: db, t: t, now: Start, tokens: map[string]signing.Access{}}
@@ -92,6 +94,7 @@ func (s *Stand) Verify(_ context.Context, raw string) (signing.Access, error) {
 	return signing.Access{}, signing.ErrToken
 }
 
+// load writes items to the table, whether they exist or not.
 func (s *Stand) load(h table.Handle, items ...table.Item) {
 	s.t.Helper()
 	if err := h.Load(context.Background(), items...); err != nil {

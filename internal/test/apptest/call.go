@@ -18,7 +18,7 @@ type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
-	Seen   api.Observation // what the API observed; zero if no row matched or if Request.Header has X-Request-Id
+	Seen   api.Observation // what the API observed; zero if no endpoint matched or if Request.Header has X-Request-Id
 }
 
 // Request is one request. It has no Authorization header if Token is empty.
@@ -67,8 +67,9 @@ func (s *Service) Do(t testing.TB, r Request) Answer {
 	return a
 }
 
-// described reports an error if the response of an operation is not as the document
-// describes it. The result of a tool has the response of its operation.
+// described reports an error if the JSON response of an operation is not as the OpenAPI
+// document describes it. For a tool of the MCP server it checks the result's structured
+// content, which is the response of the tool's operation.
 func (a Answer) described(t testing.TB, r Request) {
 	t.Helper()
 	body, isJSON := a.Body, a.Header.Get("Content-Type") == "application/json"
@@ -87,8 +88,8 @@ func (a Answer) described(t testing.TB, r Request) {
 	}
 }
 
-// begin reads the beginning of a stream of events, which lasts for minutes: until the
-// message that says where it is.
+// begin reads the beginning of a stream of events, up to its first message with an id.
+// The rest of the stream takes minutes.
 func begin(stream io.Reader) (text []byte, err error) {
 	for lines := bufio.NewScanner(stream); lines.Scan(); {
 		text = append(append(text, lines.Bytes()...), '\n')

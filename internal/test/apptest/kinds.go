@@ -33,8 +33,8 @@ func ItemKinds(t *testing.T, pkg string) map[string]table.Kind[any] {
 	return out
 }
 
-// declares reports whether a composite literal is of type table.Kind. Other packages have
-// kinds too.
+// declares reports whether a composite literal is of type table.Kind, and not of a type
+// Kind of another package.
 func declares(of *ast.SelectorExpr) bool {
 	from, ok := of.X.(*ast.Ident)
 	return ok && from.Name == "table" && of.Sel.Name == "Kind"
@@ -98,7 +98,8 @@ func literals(t *testing.T, pkg string, each func(file string, of *ast.SelectorE
 	}))
 }
 
-// kindIn reads the literal of a declaration. makes says whether it has a Row.
+// kindIn reads the literal of a declaration. makes reports whether the literal has a Row,
+// so that the kind makes items.
 func kindIn(t *testing.T, file string, literal *ast.CompositeLit) (k table.Kind[any], makes bool) {
 	t.Helper()
 	members := map[string]*string{"Type": &k.Type, "Personal": &k.Personal, "Erasure": &k.Erasure, "Once": &k.Once}

@@ -27,6 +27,7 @@ var hash = testkit.PasswordHash(Password)
 // By is the author of a test's changes.
 func (s *Service) By() audit.By { return audit.By{Who: "svc:test", At: s.Clock.Now()} }
 
+// tenants creates the tenants metro and harbor.
 func (s *Service) tenants(t testing.TB) {
 	t.Helper()
 	store := tenant.Store{DB: s.DB}
@@ -94,6 +95,7 @@ func (s *Service) Driver(t testing.TB, slug, name string) Actor {
 	return s.actor(t, slug, name, authz.Driver)
 }
 
+// actor returns the named person of the audience. The first call creates the person.
 func (s *Service) actor(t testing.TB, slug, name string, audience authz.Audience) Actor {
 	t.Helper()
 	a := Actor{Tenant: slug, Audience: audience, Email: name + "@" + slug + ".example"}
@@ -182,6 +184,7 @@ func (s *Service) SignInFor(t testing.TB, a Actor, paths string, scopes ...strin
 	return s.signIn(t, a, flow.Options{Resource: resource, Scope: strings.Join(scopes, " ")})
 }
 
+// signIn signs the actor in with the options, through the real flow.
 func (s *Service) signIn(t testing.TB, a Actor, o flow.Options) flow.Tokens {
 	t.Helper()
 	o.BaseURL, o.Audience, o.Email, o.Password, o.HTTPClient = s.URL, string(a.Audience), a.Email, Password, s.client

@@ -105,6 +105,8 @@ var ring testkit.KeyRing
 // documents. The throttles of sign-ins and mailed links keep their defaults.
 var Unthrottled = oauth.Limits{Registrations: -1, TokenFailures: -1, Documents: -1}
 
+// build builds the functions for service.Start, with the wire, the clock and the options
+// of the test.
 func (s *Service) build(ctx context.Context, at service.Environment, o Options) (service.App, error) {
 	s.Runtime = &app.Runtime{Sealer: ring.Sealer(), Now: s.Clock.Now, Observe: s.observe,
 		Logger: slog.New(slog.NewJSONHandler(s.logs, nil)), RefreshGrace: o.RefreshGrace, Documents: o.Documents,
@@ -157,6 +159,7 @@ func (s *Service) Still(t testing.TB) {
 	s.local.Poller.Stop()
 }
 
+// observe logs a request, and keeps the observation for Answer.Seen.
 func (s *Service) observe(ctx context.Context, o api.Observation) {
 	app.Requests(s.logs, "")(ctx, o)
 	s.mu.Lock()
@@ -196,6 +199,7 @@ func (c *Clock) Advance(d time.Duration) {
 	c.ahead += d
 }
 
+// capture keeps what the service logs. With SVC_TEST_LOGS set, it also prints the logs.
 type capture struct {
 	mu   sync.Mutex
 	text []byte
@@ -218,6 +222,7 @@ func (c *capture) all() string {
 	return string(c.text)
 }
 
+// tail returns the last 4,000 bytes of the logs.
 func (c *capture) tail() string {
 	text := c.all()
 	return text[max(0, len(text)-4000):]

@@ -9,9 +9,9 @@ import (
 	"svc/pkg/domain/tenant"
 )
 
-// Unprice removes from all copies of the tenant's flags the mark that the tenant has
-// amounts. The demo data set this mark. The next ride sets it again, on the copy that
-// the rider's token reads.
+// Unprice removes the mark priced from all copies of the tenant's flags. The mark says
+// that the tenant has amounts, and the demo data set it. The next ride sets it again, on
+// the copy that the rider's token reads.
 func Unprice(t *testing.T, db *table.DB, slug string) {
 	t.Helper()
 	n, err := tenant.Store{DB: db}.BySlug(t.Context(), slug)

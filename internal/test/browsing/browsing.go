@@ -1,6 +1,6 @@
 // Package browsing drives the browser of the tests of pages. Its queries are those of
-// chromedp, but they look every 25 ms: looking every 5 ms, as chromedp does, took a tenth
-// of the tests' processor time.
+// chromedp, but they poll the page every 25 ms. chromedp polls every 5 ms, which takes a
+// tenth of the tests' processor time.
 package browsing
 
 import (

@@ -268,9 +268,10 @@ func (s *suite) exported(t *testing.T) {
 		"postings": {"amount", "TRIP_PAYMENT"}, "customers": {"email", rider.email},
 		"drivers": {"vehiclePlate", driver.email}, "orders": {"total", "DELIVERED"}, "receipts": {"commission", "trp_"},
 		"report": {"revenue", "20"}}
+	from := time.Now().AddDate(0, 0, -200).Format("2006-01-02")
 	begun := map[string]string{} // all before the first is awaited, because a schedule runs them
 	for kind := range wanted {
-		begun[kind] = s.beginExport(t, kind, time.Now().AddDate(0, 0, -200).Format("2006-01-02"))
+		begun[kind] = s.beginExport(t, kind, from)
 		if s.NoFiles { // an export that nothing runs stays unfinished, and a company may have ten of those
 			s.get(t, s.token(t, operator), begun[kind]).must(200)
 			break
@@ -281,7 +282,11 @@ func (s *suite) exported(t *testing.T) {
 			break
 		}
 		want := wanted[kind]
-		header, rows, _ := strings.Cut(s.fileOf(t, path), "\r\n")
+		text, kept := s.fileOf(t, path)
+		for tries := 1; !kept && tries < 3; tries++ {
+			text, kept = s.fileOf(t, s.beginExport(t, kind, from))
+		}
+		header, rows, _ := strings.Cut(text, "\r\n")
 		if !strings.Contains(header, want.column) || !strings.Contains(rows, want.cell) {
 			t.Errorf("%s: the columns are %q and the rows have %d bytes; want the column %s and a row with %q", kind, header,
 				len(rows), want.column, want.cell)

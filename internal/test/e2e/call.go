@@ -33,6 +33,9 @@ type call struct {
 	basic                     *url.Userinfo
 }
 
+// do sends the call. In a suite of tools (s.tools), it calls the MCP tool of the
+// operation instead, if there is one. It notes the operations that succeed, for
+// everyOperation.
 func (s *suite) do(t *testing.T, c call) answer {
 	t.Helper()
 	if s.tools != nil && c.accept == "" { // a tool has JSON only
@@ -63,6 +66,9 @@ func (s *suite) do(t *testing.T, c call) answer {
 	if c.basic != nil {
 		secret, _ := c.basic.Password()
 		req.SetBasicAuth(c.basic.Username(), secret)
+	}
+	if c.key == "" && c.method == http.MethodPost && strings.HasPrefix(c.path, "/api/v1/") {
+		c.key = someKey() // so that it can be repeated after a 503
 	}
 	if c.key != "" {
 		req.Header.Set("Idempotency-Key", c.key)
@@ -180,6 +186,7 @@ func (a answer) some() []map[string]any {
 	return items
 }
 
+// find returns the item with the id, nil if there is none.
 func find(items []map[string]any, id string) map[string]any {
 	for _, one := range items {
 		if one["id"] == id {

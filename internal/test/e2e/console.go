@@ -8,8 +8,8 @@ import (
 	"svc/pkg/oauth/flow"
 )
 
-// console reads the console's page as an operator of a company. Its policy has the
-// company's own map, if there is one.
+// console checks that an operator of the company gets the console's page, with a
+// Content-Security-Policy that allows requests to the service.
 func (s *suite) console(t *testing.T, company string) {
 	t.Helper()
 	if s.NoFiles { // sam local has no route of the console
@@ -34,7 +34,7 @@ func (s *suite) operatorCookie(t *testing.T) (cookie string) {
 	return cookie
 }
 
-// noting notes the operator cookie that a response sets.
+// noting is a transport that keeps the operator cookie that a response sets.
 type noting struct {
 	next   http.RoundTripper
 	cookie *string

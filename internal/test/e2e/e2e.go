@@ -30,6 +30,9 @@ type Target struct {
 	// NoFiles says that no schedule makes the files of exports there: sam local has
 	// no schedules.
 	NoFiles bool
+	// FewTools says that only rides are repeated as tool calls: sam local and svc dev make all
+	// of them.
+	FewTools bool
 	// Receiver is the address at which the suite listens for what the deployment sends
 	// to ReceiverURL; "" means that nothing does.
 	Receiver string

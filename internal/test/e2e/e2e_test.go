@@ -16,13 +16,14 @@ import (
 
 // TestEndToEnd runs the suite on the deployment at SVC_URL. Without that
 // variable, it starts `svc dev` and runs the suite there. The scripts of localstack set
-// the other variables: SVC_NO_FILES if nothing runs jobs there, SVC_RECEIVER for the
+// the other variables: SVC_NO_FILES if nothing runs jobs there, SVC_FEW_TOOLS if only rides
+// are repeated as tool calls, SVC_RECEIVER for the
 // address of the suite's receiver, and SVC_DIAL for the address of LocalStack. Its
 // functions know S3 by an address that only containers may reach, and its gateway garbles
 // compressed bodies.
 func TestEndToEnd(t *testing.T) {
 	target := e2e.Target{BaseURL: os.Getenv("SVC_URL"), NoFiles: os.Getenv("SVC_NO_FILES") != "",
-		Receiver: os.Getenv("SVC_RECEIVER")}
+		FewTools: os.Getenv("SVC_FEW_TOOLS") != "", Receiver: os.Getenv("SVC_RECEIVER")}
 	if text := os.Getenv("SVC_PATIENCE"); text != "" {
 		d, err := time.ParseDuration(text)
 		if err != nil {

@@ -21,29 +21,36 @@ func (s *suite) beginExport(t *testing.T, kind, from string) string {
 		fmt.Sprintf(`{"kind": %q, "from": %q}`, kind, from)).must(201).text("id")
 }
 
-// fileOf waits for the file of an export, and returns its content.
-func (s *suite) fileOf(t *testing.T, path string) string {
+// fileOf waits for the file of an export, and returns its content. kept is false if an
+// erasure has deleted the file meanwhile: every erasure runs a second time after two
+// minutes.
+func (s *suite) fileOf(t *testing.T, path string) (text string, kept bool) {
 	t.Helper()
 	var link string
-	s.eventually(t, "the file of "+path, func() bool {
-		link, _ = s.get(t, s.token(t, operator), path).must(200).json()["url"].(string)
-		return link != ""
-	})
-	return s.download(t, link)
+	var ended bool
+	read := func() bool {
+		job := s.get(t, s.token(t, operator), path).must(200).json()
+		link, _ = job["url"].(string)
+		ended = job["status"] == "READY" && link == ""
+		return link != "" || ended
+	}
+	if s.eventually(t, "the file of "+path, read); ended {
+		return "", false
+	}
+	if text, kept = s.download(t, link); !kept { // the file goes first, then its link
+		s.eventually(t, path+" has no file any more", func() bool { return read() && ended })
+	}
+	return text, kept
 }
 
-// download reads a file at a signed address. The address must be signed with its end.
-func (s *suite) download(t *testing.T, link string) string {
+// download returns the content at a signed address, or reports false if there is no such
+// file any more. It also checks that the signature covers the time at which the address ends.
+func (s *suite) download(t *testing.T, link string) (text string, kept bool) {
 	t.Helper()
-	read := func(link string) (int, string) {
-		res, err := s.http.Get(link)
-		testkit.Must(t, err)
-		defer func() { _ = res.Body.Close() }()
-		text, err := io.ReadAll(res.Body)
-		testkit.Must(t, err)
-		return res.StatusCode, string(text)
+	status, text := s.fetched(t, link)
+	if status == http.StatusNotFound {
+		return "", false
 	}
-	status, text := read(link)
 	if status != http.StatusOK {
 		t.Fatalf("%s: status %d: %s", link, status, text)
 	}
@@ -55,14 +62,25 @@ func (s *suite) download(t *testing.T, link string) string {
 			u.RawQuery = q.Encode()
 		}
 	}
-	if status, _ := read(u.String()); status != http.StatusForbidden {
+	if status, _ := s.fetched(t, u.String()); status != http.StatusForbidden {
 		t.Errorf("%s: status %d, want 403 for a later end", u, status)
 	}
-	return text
+	return text, true
 }
 
-// upload sends a file as the form that a response describes. The same form sends
-// nothing under another name.
+// fetched returns the status and the body at an address.
+func (s *suite) fetched(t *testing.T, link string) (int, string) {
+	t.Helper()
+	res, err := s.http.Get(link)
+	testkit.Must(t, err)
+	defer func() { _ = res.Body.Close() }()
+	text, err := io.ReadAll(res.Body)
+	testkit.Must(t, err)
+	return res.StatusCode, string(text)
+}
+
+// upload sends a file with the form that a response describes. It also checks that the
+// form cannot send a file under another name.
 func (s *suite) upload(t *testing.T, made answer, file string) {
 	t.Helper()
 	var to struct{ Upload api.Upload }

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// file is what a test imports: one good and one bad row, and what counts the good one.
+// file is an import file with one good row and one bad row. counted is the counter of the
+// job that counts the good row, such as created.
 type file struct{ kind, key, head, row, bad, counted string }
 
 // imported checks that an operator's files create and change people, and that the failed
@@ -20,7 +21,7 @@ func (s *suite) imported(t *testing.T) {
 			",nobody,Nobody\n", counted}
 	}
 	people := []file{person("Ann", "created"), person("Anna", "updated"), person("Anna", "unchanged")}
-	if s.tools != nil || s.NoFiles { // each takes a schedule's minute; a company may have ten unfinished imports
+	if s.tools != nil || s.NoFiles { // each waits for the schedule; a company may have ten unfinished imports
 		people = people[:1]
 	}
 	path := s.beginImport(t, drivers)
@@ -34,7 +35,7 @@ func (s *suite) imported(t *testing.T) {
 	s.get(t, s.token(t, operator), "/api/v1/imports").some()
 }
 
-// undone checks that an import of past trips is taken back as a whole.
+// undone checks that the undo of an import of past trips removes all of them.
 func (s *suite) undone(t *testing.T, n int64) {
 	t.Helper()
 	const head = "email,tripId,requestedAt,completedAt,originAddress,originLat,originLng,fare\n"
@@ -86,7 +87,7 @@ func (s *suite) finishImport(t *testing.T, f file, path string) {
 	if faults := s.get(t, token, path+"/errors").some(); len(faults) != 1 {
 		t.Errorf("the faults are %v", faults)
 	}
-	if got := s.download(t, fmt.Sprint(job["failedRowsUrl"])); got != f.head+f.bad {
+	if got, _ := s.download(t, fmt.Sprint(job["failedRowsUrl"])); got != f.head+f.bad {
 		t.Errorf("the failed rows of %s are %q, want %q", f.kind, got, f.head+f.bad)
 	}
 }

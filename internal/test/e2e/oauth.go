@@ -12,6 +12,8 @@ import (
 	"svc/pkg/oauth/flow"
 )
 
+// documents checks the public documents, and the errors for an unknown path, a wrong
+// method and a missing token.
 func (s *suite) documents(t *testing.T) {
 	s.get(t, "", "/health").must(200)
 	if got := s.get(t, "", "/openapi.json").must(200).text("openapi"); !strings.HasPrefix(got, "3.1") {
@@ -39,6 +41,8 @@ func challenge(a answer) string {
 	return a.header.Get("X-Amzn-Remapped-Www-Authenticate")
 }
 
+// discovery checks the metadata of the authorization server and of the API, and the
+// published keys.
 func (s *suite) discovery(t *testing.T) {
 	for _, path := range []string{"/.well-known/openid-configuration", "/.well-known/oauth-authorization-server"} {
 		doc := s.get(t, "", path).must(200)
@@ -56,6 +60,8 @@ func (s *suite) discovery(t *testing.T) {
 	}
 }
 
+// registration checks that a client can register, change its registration and delete it
+// (RFC 7591, RFC 7592).
 func (s *suite) registration(t *testing.T) {
 	body := `{"client_name": "Fleet board", "redirect_uris": ["https://board.example/cb"], "audiences": ["dashboard"], "scope": "tenant.trips:read",
 		"token_endpoint_auth_method": "client_secret_basic"}`

@@ -15,17 +15,17 @@ import (
 	"svc/internal/test/testkit"
 )
 
-// everyOperation checks that each operation of the deployment's OpenAPI
-// document has succeeded at least once. If no other part has called an
-// operation successfully, everyOperation calls it once for each of its audiences, if
-// that takes nothing but the example of a creation or what it created. If an
-// operation has several audiences, everyOperation omits those for which it has no scope.
+// everyOperation checks that each operation of the deployment's OpenAPI document has
+// succeeded at least once. It calls an operation that no other part has called with
+// success, once for each audience, if it can: a creation needs only the example of its
+// body, and other calls at most the id of what was created. If an operation has several
+// audiences, it omits those for which the operation has no scope.
 func (s *suite) everyOperation(t *testing.T) {
 	operations, made := s.operations(t), map[string]string{} // the last created identifier by path
 	slices.SortStableFunc(operations, func(a, b operation) int { return cmp.Compare(a.turn(), b.turn()) })
 	for _, op := range operations {
 		template := strings.Join(op.path, "/")
-		// No job makes a request ready there, or ends an import.
+		// Without files no job runs, so no privacy request becomes ready and no import ends.
 		unready := s.NoFiles && (op.id == "svc_run_privacy_request" || op.id == "svc_undo_import")
 		if unready || s.hasSucceeded(op.method, template) {
 			continue
@@ -64,8 +64,8 @@ func (s *suite) everyOperation(t *testing.T) {
 	}
 }
 
-// turn orders the calls: creations, reads, removals. It is never for a change, which needs
-// a body that is not an example.
+// turn orders the calls: creations, reads, removals. For a change it returns never,
+// because everyOperation has no body for it.
 func (o operation) turn() int {
 	switch {
 	case o.method == http.MethodPost && o.created:
@@ -78,10 +78,11 @@ func (o operation) turn() int {
 	return never
 }
 
+// never is the turn of an operation that everyOperation does not call.
 const never = 3
 
-// follow begins a stream of events, and ends it after its first lines. A gateway that cannot
-// stream ends it itself.
+// follow begins a stream of events, checks its first bytes and ends it. A gateway that
+// cannot stream ends the stream itself.
 func (s *suite) follow(t *testing.T, path string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -102,6 +103,7 @@ func (s *suite) follow(t *testing.T, path string) {
 // parameter is a path parameter in the document's notation.
 var parameter = regexp.MustCompile(`\{[^}]+\}`)
 
+// hasSucceeded reports whether a call to the path template has succeeded.
 func (s *suite) hasSucceeded(method, template string) bool {
 	pattern := method + " " + parameter.ReplaceAllString(template, "*")
 	for called := range s.succeeded {

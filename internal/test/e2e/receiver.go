@@ -20,12 +20,12 @@ import (
 	"svc/internal/test/testkit"
 )
 
-// ReceiverURL is the address of the suite's receiver for a deployment that accepts
-// public addresses only. It is a name in the certificate of httptest.
+// ReceiverURL is the address of the suite's receiver for a deployment that accepts only
+// public addresses. Its host is a name in the certificate of httptest.
 const ReceiverURL = "https://hooks.example.com"
 
-// receiver echoes challenges, answers 500 to the first attempt of each change of the
-// branding, and keeps all messages.
+// receiver is the suite's receiver of webhooks. It echoes challenges, answers 500 to the
+// first attempt of each event branding.updated, and keeps all messages.
 type receiver struct {
 	*httptest.Server
 	url string // as the service reaches it
@@ -85,7 +85,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	}
 }
 
-// postpone sets the Retry-After of what fails from now on.
+// postpone sets the Retry-After, in seconds, of the 500 responses from now on.
 func (r *receiver) postpone(seconds string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,8 +106,8 @@ func (r *receiver) ids() []string {
 	return slices.Collect(maps.Keys(r.got))
 }
 
-// signed checks messages with the official verifier. Repeated messages must be the same,
-// and each has a signature of its own time.
+// signed checks the signatures of messages with the official verifier. All attempts of a
+// message must have the same body, and each is signed with its own time.
 func (r *receiver) signed(t *testing.T, secret string, ids ...string) {
 	t.Helper()
 	hook, err := standardwebhooks.NewWebhook(secret)
@@ -128,7 +128,8 @@ func (r *receiver) signed(t *testing.T, secret string, ids ...string) {
 	}
 }
 
-// near reports whether a verifier that reads the message at a time accepts its timestamp.
+// near reports whether a verifier that gets the message at a time accepts its timestamp,
+// which may be five minutes off.
 func near(seconds string, at time.Time) bool {
 	n, err := strconv.ParseInt(seconds, 10, 64)
 	return err == nil && at.Sub(time.Unix(n, 0)).Abs() < 5*time.Minute

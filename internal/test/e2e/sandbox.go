@@ -4,8 +4,9 @@ import (
 	"testing"
 )
 
-// sandbox checks that robots drive rides to their ends in the sandbox, and that no
-// other company has robots. Without a schedule nobody moves them.
+// sandbox checks that robots (simulated riders and drivers) complete rides in the
+// sandbox, and that other companies have no robots. A deployment without a schedule
+// (NoFiles) does not move the robots.
 func (s *suite) sandbox(t *testing.T) {
 	const path, body = "/api/v1/sandbox/advance", `{"seconds": 900}`
 	token := s.token(t, player)

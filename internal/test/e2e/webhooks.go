@@ -17,10 +17,10 @@ import (
 	"svc/pkg/domain/webhook"
 )
 
-// webhooks adds an endpoint, rotates its secret, sends to it and removes it. Every
-// delivery fails once. A service on this machine, or one with a Target.Receiver, sends
-// to a receiver of the suite. Any other service accepts public addresses only, and
-// nobody answers at that of the suite.
+// webhooks adds an endpoint, rotates its secret, sends to it and removes it. If the
+// service can reach a receiver of the suite (it is on this machine, or has a
+// Target.Receiver), webhooks also checks the deliveries of events, whose first attempts
+// fail. Otherwise the endpoint has a public address at which nobody answers.
 func (s *suite) webhooks(t *testing.T) {
 	token := s.token(t, operator)
 	path := "/api/v1/webhooks"
@@ -93,8 +93,8 @@ func (s *suite) delivered(t *testing.T, to *receiver, one string) []string {
 	return []string{event, late}
 }
 
-// rename changes the company's branding, and returns the id of the event when the
-// receiver has got its first attempt.
+// rename changes the company's branding, waits until the receiver gets the first attempt
+// of the event, and returns the event's id.
 func (s *suite) rename(t *testing.T, to *receiver) (event string) {
 	t.Helper()
 	known := to.ids()
@@ -110,8 +110,8 @@ func (s *suite) rename(t *testing.T, to *receiver) (event string) {
 	return event
 }
 
-// attempted waits until the log of deliveries shows an event in a status. It checks the
-// results of its attempts and returns the delivery.
+// attempted waits until the log of deliveries shows the event with the status. It checks
+// the results of the delivery's attempts and returns the delivery.
 func (s *suite) attempted(t *testing.T, one, status, event string, results ...string) (delivery map[string]any) {
 	t.Helper()
 	s.eventually(t, "a delivery that has "+status, func() bool {
@@ -132,8 +132,9 @@ func (s *suite) attempted(t *testing.T, one, status, event string, results ...st
 	return delivery
 }
 
-// fire makes the attempt of an event due now that is due later. Its delay is longer
-// than a queue's, so only the row in the table knows of it.
+// fire makes the next attempt of an event due now. later is when the attempt is due. That
+// is too late for a queue's delay, so only a row in the table (data/due) holds the
+// attempt.
 func (s *suite) fire(t *testing.T, event string, later time.Time) {
 	t.Helper()
 	platform, moved := s.DB.Platform("DUE"), 0

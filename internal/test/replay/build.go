@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 )
 
-// probe is added to functions that are measured. On a signal the probe reports
-// the function's resources (see Ask and Hold). So the source of a function
-// contains no code for measurements.
+// probe is Go source that Build adds to functions that are measured, so that their own
+// source contains no code for measurements. On a signal it reports the function's
+// resources (see Ask and Hold).
 //
 //go:embed testdata/probe.go.txt
 var probe []byte

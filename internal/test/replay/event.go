@@ -10,8 +10,8 @@ import (
 	"svc/pkg/edge/gateway/emulator"
 )
 
-// Event returns the gateway's event of a request, in format 2.0. It has no token and no
-// body if they are "".
+// Event returns the gateway's event of a request, in payload format 2.0. token and body
+// may be "" for none; without a body contentType is ignored.
 func Event(token, contentType, method, target, body string) (json.RawMessage, error) {
 	r, err := http.NewRequest(method, "https://api.svc.example"+target, nil) //nolint:noctx // nobody sends it
 	if err != nil {

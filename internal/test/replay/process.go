@@ -40,12 +40,14 @@ type Process struct {
 	asking sync.Once
 }
 
+// invocation is an event for the process, and the time that the process gets for it.
 type invocation struct {
 	id    string
 	event json.RawMessage
 	limit time.Duration
 }
 
+// result is the function's response to an event, or its failure.
 type result struct {
 	answer json.RawMessage
 	err    error
@@ -172,6 +174,7 @@ func (p *Process) routes() http.Handler {
 	return mux
 }
 
+// failure returns the error that the function reported.
 func failure(r *http.Request) error {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -180,6 +183,7 @@ func failure(r *http.Request) error {
 	return errors.New("the function failed: " + strings.TrimSpace(string(body)))
 }
 
+// give answers the process's request for work with the next event.
 func (p *Process) give(w http.ResponseWriter, r *http.Request) {
 	p.asking.Do(func() {
 		p.mu.Lock()
@@ -200,6 +204,7 @@ func (p *Process) give(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// take passes a result on to the Invoke that waits for it.
 func (p *Process) take(w http.ResponseWriter, id string, r result) {
 	p.mu.Lock()
 	done := p.waits[id]

@@ -20,7 +20,8 @@ type Request struct {
 	With, Header                                     map[string]string
 }
 
-// Listed is the content of requests.yaml. The events are steps, too.
+// Listed is the content of requests.yaml. Each request is also a step, under the name of
+// its event.
 var Listed = sync.OnceValue(func() (all struct {
 	Steps    map[string]Request
 	Requests []Request

@@ -1,6 +1,6 @@
-// Package script takes a ride through its life over the API. Whoever runs it sends
-// the requests, with their own tokens, retries and losses. It must not know how a
-// request is sent.
+// Package script takes a ride through its life over the API. The caller passes in the
+// function that sends a request, with its own tokens and retries. The package must not
+// know how a request is sent.
 package script
 
 import (
@@ -15,6 +15,7 @@ import (
 // Steps are a ride's steps, in their order. All but the request are a driver's.
 var Steps = []string{"request", "accept", "arrived", "start", "complete"}
 
+// reached is the status of the trip after each step of the driver.
 var reached = map[string]trip.Status{"accept": trip.Assigned, "arrived": trip.DriverArrived, "start": trip.InProgress,
 	"complete": trip.Completed}
 
@@ -27,7 +28,7 @@ type Call struct {
 // Send sends a call and returns the body of the response, which has a status of 2xx.
 type Send func(Call) (json.RawMessage, error)
 
-// Ride is a ride with its differences from others.
+// Ride describes a ride. Fields that are zero have the usual value.
 type Ride struct {
 	ID     string // of the trip; "" until it is requested
 	Asks   string // members of the request besides origin and notes, such as `"paymentType":"CARD"`

@@ -2,8 +2,8 @@
 //
 //	shared go test PACKAGES
 //
-// DynamoDB Local is slow until its code is compiled, so one for all test processes takes less processor time than one
-// for each.
+// DynamoDB Local is slow until the JVM has compiled its code, so one engine for all test processes takes less processor
+// time than one engine for each.
 package main
 
 import (
@@ -27,7 +27,8 @@ func main() {
 	os.Exit(code)
 }
 
-// run returns the exit code of the command.
+// run starts the engine, runs the command with the engine's address in its environment,
+// and returns its exit code.
 func run(command []string) (code int, err error) {
 	if len(command) == 0 {
 		return 0, errors.New("expected a command, such as go test and its packages")

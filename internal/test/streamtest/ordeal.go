@@ -11,10 +11,10 @@ import (
 // Ordeal delivers the changes of a table to a function as a stream does at its
 // worst: repeated, out of order, late, and to processes that are killed.
 type Ordeal struct {
-	Function func() Function // a process of its own for each batch
+	Function func() Function // returns a new process of the function, one for each batch
 	Rnd      *rand.Rand
-	Wire     *testkit.Wire // of the processes
-	Requests int           // a process is killed before it has sent so many
+	Wire     *testkit.Wire // the connection of the processes to the table
+	Requests int           // a process is killed at one of its first Requests requests
 	Crashes  int           // how many were killed
 }
 

@@ -62,11 +62,10 @@ func RecordsAt(t testing.TB, endpoint, name string) []Record {
 	return out
 }
 
-// Abuse returns batches of the records in an order that a stream allows. The
-// partitions are spread over shards, whose batches interleave in any order.
-// Batches have 1 to largest records, and are sometimes repeated. Some old
-// batches repeat at the very end. Within a shard, records keep their order
-// until they repeat.
+// Abuse returns batches of the records in an order that a stream allows. It spreads the
+// partitions over shards, whose batches interleave in any order. A batch has 1 to largest
+// records. Some batches are repeated at once, and some once more at the very end. Within
+// a shard, records keep their order until they repeat.
 func Abuse(rnd *rand.Rand, records []Record, shards, largest int) [][]Record {
 	spread := make([][]Record, shards)
 	of := map[string]int{}
@@ -105,10 +104,10 @@ func Abuse(rnd *rand.Rand, records []Record, shards, largest int) [][]Record {
 // Function is a function on the stream.
 type Function func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error)
 
-// Deliver delivers a batch to the function as Lambda does: after a failure, it
-// delivers again from the earliest failed record. under returns the context of
-// each attempt, from 0; nil means the test's context. The batch must succeed
-// within tries attempts.
+// Deliver delivers a batch to the function as Lambda does: after a failure, it delivers
+// again from the earliest failed record. under returns the context of each attempt,
+// counted from 0; nil means the test's context. Deliver fails the test unless the batch
+// succeeds within tries attempts.
 func Deliver(t testing.TB, f Function, batch []Record, tries int, under func(attempt int) context.Context) {
 	t.Helper()
 	for attempt := range tries {

@@ -33,6 +33,7 @@ type meter struct {
 	unit float64 // seconds of the calculation before the run
 }
 
+// newMeter returns a meter with a new folder, and measures the unit.
 func newMeter() (*meter, error) {
 	dir, err := os.MkdirTemp("", "svc-tally-")
 	return &meter{dir, calibrate()}, err
@@ -40,7 +41,8 @@ func newMeter() (*meter, error) {
 
 func (m *meter) close() { _ = os.RemoveAll(m.dir) }
 
-// command is the program that go test starts test binaries with.
+// command returns the command with which go test starts test binaries: tally itself, to
+// measure them.
 func (m *meter) command() string {
 	self, err := os.Executable()
 	if err != nil {
@@ -124,8 +126,9 @@ func (m *meter) measured() (map[string]float64, error) {
 	return out, nil
 }
 
-// check compares the measured units with the budgets of the file, or writes twice them, because
-// work beside the tests makes their processor time grow.
+// check compares the measured units with the budgets in the file, and prints the packages
+// that exceed theirs. With update, it writes the file instead: each budget is twice the
+// measured units, because other work on the machine increases them.
 func (m *meter) check(file string, update bool, s *tally, out io.Writer) (within bool, err error) {
 	units, err := m.measured()
 	if err != nil {
@@ -157,6 +160,7 @@ func (m *meter) check(file string, update bool, s *tally, out io.Writer) (within
 	return within, nil
 }
 
+// read returns the budgets in the file, by package.
 func read(file string) (map[string]float64, error) {
 	f, err := os.Open(file) //nolint:gosec // a developer's own file
 	if err != nil {
@@ -177,6 +181,8 @@ func read(file string) (map[string]float64, error) {
 	return budgets, lines.Err()
 }
 
+// write writes the file of budgets. It leaves out packages whose budget is not above
+// other.
 func write(file string, units map[string]float64) error {
 	text := "# The budget of each package's ordinary tests in units of processor time (see budget.go).\n" +
 		fmt.Sprintf("# Another package has %.1f. Written by `make budget`.\n", other)

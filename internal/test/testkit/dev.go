@@ -70,7 +70,8 @@ func StartDev(t testing.TB, flags ...string) *Dev {
 	return d
 }
 
-// build sets the program: the one that make has built for all tests, else one of its own.
+// build sets the program: the one that make has built for all tests, in SVC_PROGRAM, else
+// it builds one.
 func (d *Dev) build(t testing.TB) {
 	t.Helper()
 	// Go reuses the results of a package's tests while the environment variables that they read stay the same. So make

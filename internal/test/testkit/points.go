@@ -13,18 +13,18 @@ import (
 	"testing"
 )
 
-// Point is a request of some work at which a test interferes: it ends the process, or
-// lets another process act.
+// Point is a request at which a test interferes with some work: the test ends the process
+// there, or lets another process act.
 type Point struct {
 	N    int  // requests of the work before this one
 	Lost bool // the engine executes the request, and its response is lost; always false with Points
-	Step int  // requests since the previous point, this one included: for work that goes on where it was ended
+	Step int  // requests since the previous point, this one included: for work that continues after each crash
 
 	told, reached bool
 }
 
-// Reached says whether the work came to the point, and returns it. A test must call it
-// for each point.
+// Reached records whether the work came to the point, and returns yes. A test must call
+// it for each point.
 func (p *Point) Reached(yes bool) bool {
 	p.told, p.reached = true, yes
 	return yes
@@ -39,7 +39,7 @@ func (p *Point) String() string {
 }
 
 // Points returns requests of work that sends at most most requests: the first, and one
-// of each six that follow, which a seed chooses. SVC_SEED is the seed, and by default it
+// of each six that follow (of 24 on DynamoDB Local), which a seed chooses. SVC_SEED is the seed, and by default it
 // is random. With SVC_EXHAUSTIVE=1, it returns all of them.
 //
 // It ends after the first point that the work does not reach. The test fails if the
@@ -49,14 +49,14 @@ func Points(t testing.TB, most int) iter.Seq[*Point] {
 	return points(t, most, 1)
 }
 
-// CrashPoints is Points with each request twice: one that is not sent, and one whose
-// response is lost, as Wire.CrashAt has them.
+// CrashPoints is Points with two points for each request: one at which the request is not
+// sent, and one at which its response is lost (see Wire.CrashAt).
 func CrashPoints(t testing.TB, most int) iter.Seq[*Point] {
 	t.Helper()
 	return points(t, most, 2)
 }
 
-// points returns points of which each request has so many.
+// points is Points or CrashPoints: each is the number of points for a request, 1 or 2.
 func points(t testing.TB, most, each int) iter.Seq[*Point] {
 	t.Helper()
 	chosen := Sample(t, most*each)
@@ -84,14 +84,20 @@ func points(t testing.TB, most, each int) iter.Seq[*Point] {
 	}
 }
 
-// few is how many points there are for each one that a test tries.
-const few = 6
+// few returns the size of the groups from which Sample picks one each: 6, or 24 on
+// DynamoDB Local, which takes five times as long.
+func few() int {
+	if OnDynamoDBLocal() {
+		return 24
+	}
+	return 6
+}
 
 // drawn is the seed of this process without SVC_SEED.
 var drawn = rand.N(uint64(1e6))
 
-// Sample returns 0 and one of each six numbers that follow, below n and in ascending
-// order, as Points chooses them; all of them with SVC_EXHAUSTIVE=1.
+// Sample returns numbers below n in ascending order: 0, and one of each six numbers that
+// follow, chosen as by Points. With SVC_EXHAUSTIVE=1 it returns all numbers.
 func Sample(t testing.TB, n int) (out []int) {
 	t.Helper()
 	if os.Getenv("SVC_EXHAUSTIVE") == "1" {
@@ -109,12 +115,12 @@ func Sample(t testing.TB, n int) (out []int) {
 	_, _ = name.Write([]byte(t.Name()))
 	rnd := rand.New(rand.NewPCG(seed, name.Sum64()))
 	out = []int{0}
-	for from := 1; from < n; from += few {
-		out = append(out, from+rnd.IntN(min(few, n-from)))
+	for from := 1; from < n; from += few() {
+		out = append(out, from+rnd.IntN(min(few(), n-from)))
 	}
 	top, _, _ := strings.Cut(t.Name(), "/")
 	t.Logf("This test tries one of %d cases. To try the same again: SVC_SEED=%d go test %s -run '^%s$'. "+
-		"To try all: SVC_EXHAUSTIVE=1.", few, seed, pkg(), top)
+		"To try all: SVC_EXHAUSTIVE=1.", few(), seed, pkg(), top)
 	return out
 }
 

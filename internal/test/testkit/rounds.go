@@ -45,6 +45,7 @@ func (r *rounds) join(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// leave records that the response to a request of this round was read.
 func (r *rounds) leave() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

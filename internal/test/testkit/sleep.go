@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Patience is how long a test waits for something before it fails. On a busy machine it may take
-// many times as long as on another.
+// Patience is how long a test waits for something before it fails. It is long, because on a busy
+// machine everything may take many times as long.
 const Patience = 10 * time.Minute
 
 // Sleep waits for the duration, but returns at once when ctx ends.

@@ -68,6 +68,7 @@ func Name(t testing.TB, o schema.Options) string {
 	return o.Name
 }
 
+// timeouts matches the functions' default timeout in the template's Globals.
 var timeouts = regexp.MustCompile(`(?m)^    Timeout: \d+$`)
 
 // Template returns the template with another default timeout of the functions, in

@@ -9,10 +9,10 @@ import (
 	"sync"
 )
 
-// Tape records the table's responses and replays them, byte for byte. It must not know
-// what the requests mean, except which of them write. It stands before a table, and
-// forwards requests until it replays. Then a read without a kept response is still
-// forwarded, and a write without one fails.
+// Tape stands in front of a table. It records the responses to requests and later replays
+// them, byte for byte. While it replays, it still forwards a read whose response it has
+// not recorded, but fails such a write. It knows nothing of the requests except which of
+// them write.
 type Tape struct {
 	mu     sync.Mutex
 	replay bool
@@ -21,14 +21,16 @@ type Tape struct {
 	err    error                // of the last write whose response was not kept
 }
 
-// question identifies a request; the order of its JSON members is irrelevant. A write
-// has new ids and times each time, so only its target counts: the nth write of a target
-// gets the response to the nth recorded one.
+// question identifies a request. Two reads are the same if their bodies have the same
+// bytes in any order, because the order of JSON members varies. A write has new ids and
+// times each time, so only its target counts: the nth write of a target gets the nth
+// recorded response.
 type question struct {
 	target string
 	bytes  [256]uint16 // number of occurrences of each byte value in a read's body
 }
 
+// reply is a recorded response.
 type reply struct {
 	status int
 	header http.Header
@@ -49,8 +51,8 @@ func (t *Tape) Replay() {
 	t.replay = true
 }
 
-// Rewind lets the next write be the first again. It returns an error if an earlier one
-// had no kept response.
+// Rewind starts the replay of writes again from the first one. It returns an error if an
+// earlier write had no recorded response.
 func (t *Tape) Rewind() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -58,7 +60,7 @@ func (t *Tape) Rewind() error {
 	return t.err
 }
 
-// Send sends the request to next, or answers it.
+// Send replays the response to the request, or forwards the request to next.
 func (t *Tape) Send(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 	body, err := Body(&r.Body)
 	if err != nil {
@@ -87,6 +89,8 @@ func (t *Tape) Send(r *http.Request, next http.RoundTripper) (*http.Response, er
 	return res, err
 }
 
+// find returns the recorded response, if the tape replays. found is false if the request
+// must be forwarded.
 func (t *Tape) find(q question) (kept reply, found bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

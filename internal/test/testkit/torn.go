@@ -11,12 +11,13 @@ import (
 	"svc/pkg/data/table"
 )
 
-// Older are items as they were. A batch read is no snapshot: it may find one item as it was
-// before a change, and another as it is after.
+// Older simulates a batch read that is no snapshot: it may find one item as it was before
+// a change, and another as it is after. Older remembers items as they were, and serves
+// one of them to a later batch read.
 type Older struct {
 	mu     sync.Mutex
 	items  map[table.Key]json.RawMessage
-	key    table.Key // that the next batch read finds as it was
+	key    table.Key // of the item that the next batch read finds as it was
 	served bool
 	armed  bool
 }
@@ -32,7 +33,7 @@ func (w *Wire) Older(read func()) *Older {
 	return o
 }
 
-// Serve lets the next batch read with the key find the item as it was.
+// Serve makes the next batch read that asks for the key find the remembered item.
 func (o *Older) Serve(key table.Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -53,6 +54,7 @@ type stored struct {
 	SK struct{ S string } `json:"sk"`
 }
 
+// keyIn returns the key of an item in the table's JSON form.
 func keyIn(text json.RawMessage) (table.Key, error) {
 	var s stored
 	err := json.Unmarshal(text, &s)
@@ -85,7 +87,7 @@ func (o *Older) roundTrip(r *http.Request, next http.RoundTripper) (*http.Respon
 	return res, nil
 }
 
-// tear returns the response to a batch read in which one item is as it was.
+// tear replaces one item in the response to a batch read by the remembered item.
 func (o *Older) tear(asked, body []byte) ([]byte, error) {
 	var request struct {
 		RequestItems map[string]struct{ Keys []json.RawMessage }

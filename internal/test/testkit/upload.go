@@ -10,7 +10,8 @@ import (
 	"svc/pkg/edge/api"
 )
 
-// Upload sends a file as a form, and returns the status and the body.
+// Upload sends a file with the form of an upload address, as multipart/form-data, and
+// returns the response's status and body.
 func Upload(t testing.TB, client *http.Client, u api.Upload, file []byte) (status int, text string) {
 	t.Helper()
 	var body bytes.Buffer

@@ -43,8 +43,8 @@ func (w *Wire) Over(next http.RoundTripper) http.RoundTripper {
 	return w
 }
 
-// CloseIdle closes the connections that no request uses. How many there are depends on
-// how many requests happened to meet.
+// CloseIdle closes the connections that no request uses, whose number depends on how many
+// requests overlapped.
 func (w *Wire) CloseIdle() {
 	w.next.(interface{ CloseIdleConnections() }).CloseIdleConnections()
 }
@@ -82,9 +82,8 @@ func (w *Wire) Lose(n int) { w.set(func() { w.lose = n }) }
 // error code. No request reaches the engine.
 func (w *Wire) Refuse(status int, code string) { w.set(func() { w.refuse, w.reason = status, code }) }
 
-// Panics makes the requests panic that chosen selects, in the goroutine that sends
-// them: so the work that sends them panics. The value of the panic quotes the request, as
-// a library's may.
+// Panics makes the wire panic at the requests that chosen selects, in the goroutine that
+// sends them. The value of the panic quotes the request, as that of a library may.
 func (w *Wire) Panics(chosen func(operation string, body []byte) bool) {
 	w.set(func() { w.panics = chosen })
 }
@@ -136,6 +135,7 @@ func refusal(r *http.Request, status int, code string) *http.Response {
 	return failure(r, status, `{"__type":"com.amazonaws.dynamodb.v20120810#`+code+`","message":"for the service only"}`)
 }
 
+// failure returns a response with a DynamoDB error as its body.
 func failure(r *http.Request, status int, body string) *http.Response {
 	return &http.Response{StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
 		ContentLength: int64(len(body)),
@@ -143,6 +143,7 @@ func failure(r *http.Request, status int, body string) *http.Response {
 		Body:          io.NopCloser(strings.NewReader(body))}
 }
 
+// set changes the wire under its lock.
 func (w *Wire) set(change func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -23,7 +23,7 @@ const (
 
 var agentModes = []string{AgentsOff, AgentsRead, AgentsConfirm, AgentsAll} // the strictest first
 
-// AgentMode returns the item's AgentActions.
+// AgentMode returns the item's AgentActions, AgentsConfirm if it has none.
 func AgentMode(it table.Item) string { return cmp.Or(it.Text(AgentActions), AgentsConfirm) }
 
 // Stricter returns the stricter of two values of AgentActions. An unknown value
@@ -35,8 +35,8 @@ func Stricter(a, b string) string {
 	return a
 }
 
-// NamesAgents reports whether an address of the MCP server is among resources,
-// which are as Resources returns them.
+// NamesAgents reports whether resources, in the form that Resources returns,
+// contain an address of the MCP server.
 func NamesAgents(resources string) bool {
 	return slices.ContainsFunc(strings.Fields(resources), func(path string) bool {
 		r, known := ParseResource(path)
@@ -46,8 +46,8 @@ func NamesAgents(resources string) bool {
 
 // AgentMode returns what the token lets an agent do: the stricter of what the
 // tenant allows now and what the person consented to. It returns "" if the token
-// is not an agent's. A token is an agent's wherever it is used, if its
-// authorization named an address of the MCP server.
+// is not an agent's. A token is an agent's if its authorization named an address
+// of the MCP server, even where the token is used for the API.
 func (l Live) AgentMode() string {
 	if !l.Token.Has(AgentActions) && !NamesAgents(l.Token.Text("resource")) { // a record of an earlier version
 		return ""

@@ -20,6 +20,8 @@ type Resource struct {
 	Slash    string   // "/" if a client wrote the address with a slash at its end
 }
 
+// agents matches the paths of the MCP server. Its groups are the audience and the
+// slug of the tenant, both empty for operators.
 var agents = regexp.MustCompile(`^/mcp(?:/(rider|driver)/([a-z0-9][a-z0-9-]{0,39}))?$`)
 
 // ParseResource returns the resource with the path, and false if there is none.
@@ -48,8 +50,8 @@ func ParseResource(path string) (Resource, bool) {
 func (r Resource) MCP() bool { return r.Audience != "" }
 
 // Metadata returns the address of the resource's metadata (RFC 9728 section
-// 3.1). It repeats a slash at the end of the resource's address, because clients
-// compare the two (section 3.3).
+// 3.1). It ends in a slash if the resource's address does, because clients compare the resource
+// in the metadata with the address that they asked for (section 3.3).
 func (r Resource) Metadata(baseURL string) string {
 	const document = "/.well-known/oauth-protected-resource"
 	if !r.MCP() {
@@ -70,8 +72,9 @@ func Resources(paths []string) string {
 	return strings.Join(paths, " ")
 }
 
-// For reports whether the token was issued for the resource, a path. A token
-// whose audit record has no attribute resource was issued for the API.
+// For reports whether the token was issued for the resource with the path
+// resource. A token whose audit record has no attribute resource was issued for
+// the API.
 func (l Live) For(resource string) bool {
 	given := l.Token.Text("resource")
 	if given == "" {

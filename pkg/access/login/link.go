@@ -11,7 +11,7 @@ import (
 	"svc/pkg/data/table"
 )
 
-// LinkLife is how long a link that a person did not ask for is valid.
+// LinkLife is how long a link of an invitation or a sign-up is valid.
 const LinkLife = 24 * time.Hour
 
 // Link is the stored content of a one-time link with which a person sets a
@@ -28,7 +28,7 @@ type Link struct {
 // SignUp is the content of a link for a rider who signs up. Such a link has no Actor
 // if the address has no account yet.
 type SignUp struct {
-	Query string `json:"query"` // of the sign-up page; the sign-in goes on with it
+	Query string `json:"query"` // of the sign-up page; the sign-in continues with it
 	Form  string `json:"form"`  // token of the sign-up page's form, which only its browser has
 }
 
@@ -41,8 +41,8 @@ func LinkKey(p table.Platform, secret string) table.Key {
 // for the kind LINK.
 func LinksOf(p table.Platform, actor string) string { return p.Partition("LINK", "OF", actor) }
 
-// Newcomer returns what stands for the actor in the index of links, as long as the
-// address has no account. It is a hash.
+// Newcomer returns the value that replaces the actor's id in LinksOf while the
+// address has no account: a hash of tenant and address.
 func Newcomer(tenantID, address string) string {
 	return ids.Hash(tenantID + "\n" + email.Fold(address))
 }
@@ -58,9 +58,9 @@ func SessionKey(p table.Platform, hash string) table.Key { return p.Key("SESSION
 // SessionLife is how long a person stays signed in with a browser.
 const SessionLife = 12 * time.Hour
 
-// LinkHints returns what the address of a link says of its account. When the link
-// is used up or has expired, nothing else is left to offer a new one by. An
-// operator's account belongs to no company.
+// LinkHints returns the query parameters of a link that name the account's audience
+// and, except for an operator, its tenant. When the link has been used or has
+// expired, the page needs them to offer a new one.
 func LinkHints(audience authz.Audience, slug string) url.Values {
 	hints := url.Values{"audience": {string(audience)}}
 	if audience != authz.Dashboard {
@@ -72,9 +72,9 @@ func LinkHints(audience authz.Audience, slug string) url.Values {
 var _ = table.Kind[any]{Type: "link", Personal: "e-mail address, applications, sign-ups not finished",
 	Erasure: "deletes", Once: "used once, then deleted"}
 
-// AddLink adds a link to the transaction. It returns its path and query with the
-// hints, which are a credential: never log them. The link is valid once, until it
-// expires.
+// AddLink adds the creation of a link to the transaction. It returns the link's path
+// and query, to which it adds the hints. They contain the secret: never log them. The
+// link is valid once, until it expires.
 func AddLink(tx *table.Tx, p table.Platform, n Link, hints url.Values, expires time.Time) string {
 	secret := ids.Secret()
 	it := table.Item{Key: LinkKey(p, secret), Type: "link", Expires: expires, Doc: n}

@@ -25,7 +25,7 @@ type Login struct {
 // mail address.
 var ErrTaken = fault.InvalidState("Another account has this mail address.")
 
-// Key returns the key of an account's row. It folds the address.
+// Key returns the key of an account's sign-in row. It folds the address.
 func Key(t table.Tenant, audience authz.Audience, address string) table.Key {
 	return t.Key("LOGIN", string(audience), email.Fold(address), "LOGIN")
 }
@@ -46,7 +46,7 @@ func Find(ctx context.Context, t table.Tenant, audience authz.Audience, address 
 	return FromItem(it), nil
 }
 
-// FromItem decodes a row. It also accepts an operator's EMAIL row.
+// FromItem decodes a sign-in row. It also accepts an operator's EMAIL item.
 func FromItem(it table.Item) Login {
 	return Login{Actor: it.Text("actor"), Hash: it.Text("password"), Since: it.Text("passwordAt"),
 		Disabled: it.Flag("disabled"), Leaving: it.Flag(leaving)}
@@ -54,7 +54,7 @@ func FromItem(it table.Item) Login {
 
 var _ = table.Kind[any]{Type: "login", Personal: "e-mail address, password hash", Erasure: "deletes"}
 
-// Create adds the row of a new account to the transaction. If the row exists,
+// Create adds a new account's sign-in row to the transaction. If the row exists,
 // the transaction fails with ErrTaken. hash is "" if no password is set yet.
 func Create(
 	tx *table.Tx, t table.Tenant, audience authz.Audience, address, actor, hash string, disabled bool, by audit.By,
@@ -63,8 +63,8 @@ func Create(
 		Login{Actor: actor, Hash: hash, Since: timestamp.Format(by.At), Disabled: disabled}, ErrTaken)
 }
 
-// Put adds the creation of a row to the transaction. If a row with that key
-// exists, the transaction fails with errTaken.
+// Put adds the creation of a sign-in row to the transaction. kind is the type of
+// its item. If a row with that key exists, the transaction fails with errTaken.
 func Put(tx *table.Tx, key table.Key, kind string, l Login, errTaken error) {
 	attrs := map[string]any{"actor": l.Actor, "disabled": l.Disabled}
 	if l.Leaving {
@@ -86,7 +86,7 @@ func Leave(tx *table.Tx, key table.Key, actor string) {
 	tx.Update(key, table.Change{Set: map[string]any{leaving: true}}).If("'actor' = ?", actor).Else(table.ErrConflict)
 }
 
-// Stay removes the mark of Leave.
+// Stay removes the mark that Leave set, because the person has signed in again.
 func Stay(ctx context.Context, t table.Tenant, key table.Key, actor string) error {
 	return table.Retry(ctx, func(ctx context.Context) error {
 		tx := t.Write()

@@ -1,5 +1,5 @@
-// Package mail keeps the addresses to which the service mails no more, because mail to
-// them bounced for good or somebody complained of it.
+// Package mail keeps the list of addresses to which the service sends no mail, because
+// mail to them bounced permanently or a recipient complained.
 package mail
 
 import (
@@ -18,41 +18,43 @@ import (
 	"svc/pkg/data/table"
 )
 
-// Why mail to an address is stopped.
+// The reasons for which mail to an address is stopped.
 const (
 	Bounce    = "bounce"    // the mailbox does not exist
-	Complaint = "complaint" // a person called a mail spam
+	Complaint = "complaint" // a recipient reported a mail as spam
 )
 
-// BounceLife is how long a bounce stops mail. A complaint stops it until it is released.
+// BounceLife is how long a bounce stops mail. A complaint stops mail until Release.
 const BounceLife = 90 * 24 * time.Hour
 
-// Stop says that mail to an address is stopped.
+// Stop is the entry of an address to which no mail is sent.
 type Stop struct {
-	ID     string  `json:"id"` // the hash of the folded address, which is stored nowhere
+	ID     string  `json:"id"` // hash of the folded address; the address itself is stored nowhere
 	Reason string  `json:"reason"`
 	At     string  `json:"at"`
-	Until  *string `json:"until"` // nil: until it is released
+	Until  *string `json:"until"` // end of the entry; nil: until Release deletes it
 }
 
-// Stops keeps the stops, for all companies together.
+// Stops is the stored list of stopped addresses. All tenants share it.
 type Stops struct {
 	p   table.Platform
 	now func() time.Time
 }
 
-// NewStops returns the stops of a table.
+// NewStops returns the list of stopped addresses in a table.
 func NewStops(db *table.DB, now func() time.Time) Stops { return Stops{db.Platform("MAILSTOP"), now} }
 
-// ID returns the id of an address.
+// ID returns the id of an address in the list: a hash.
 func ID(address string) string { return ids.Hash("mail\n" + email.Fold(address)) }
 
+// key returns the key of the entry with the id.
 func (s Stops) key(id string) table.Key { return s.p.Key("MAILSTOP", id) }
 
 var _ = table.Kind[any]{Type: "mailstop", Personal: "the hash of a mail address that takes no mail",
 	Erasure: "nothing: still nothing may be mailed there", Once: "an update changes the reason"}
 
-// Add stops mail to an address. A bounce does not shorten what a complaint stopped.
+// Add stops mail to an address. reason is Bounce or Complaint. A bounce does not
+// replace a complaint, which lasts longer.
 func (s Stops) Add(ctx context.Context, address, reason string) error {
 	now := s.now()
 	it := table.Item{Key: s.key(ID(address)), Type: "mailstop"}
@@ -75,7 +77,7 @@ func (s Stops) Add(ctx context.Context, address, reason string) error {
 	return err
 }
 
-// Find returns why mail to an address is stopped, nil if it is not.
+// Find returns the entry of an address, nil if mail to it is not stopped.
 func (s Stops) Find(ctx context.Context, address string) (*Stop, error) {
 	it, err := s.p.Get(ctx, s.key(ID(address)))
 	if err != nil || !it.Live(s.now()) {
@@ -85,7 +87,7 @@ func (s Stops) Find(ctx context.Context, address string) (*Stop, error) {
 	return &one, nil
 }
 
-// List returns the stops in the order of their ids, at most limit.
+// List returns at most limit entries, in the order of their ids.
 func (s Stops) List(ctx context.Context, limit int) (out []Stop, err error) {
 	page, err := s.p.Query(ctx, s.p.Partition("MAILSTOP"), table.Query{Limit: limit, Fill: true})
 	for _, it := range page.Items {
@@ -96,8 +98,8 @@ func (s Stops) List(ctx context.Context, limit int) (out []Stop, err error) {
 	return out, err
 }
 
-// Release lets mail to an address pass again. The error is fault.NotFound if it is not
-// stopped.
+// Release deletes the entry of an address, so that mail is sent to it again. If there is
+// no entry, it returns fault.NotFound.
 func (s Stops) Release(ctx context.Context, address string) error {
 	return table.Retry(ctx, func(ctx context.Context) error {
 		tx := s.p.Write()
@@ -106,6 +108,7 @@ func (s Stops) Release(ctx context.Context, address string) error {
 	})
 }
 
+// stopOf decodes the stored entry of an address.
 func stopOf(it table.Item) Stop {
 	out := Stop{ID: it.SK, Reason: it.Text("reason"), At: it.Text("at")}
 	if !it.Expires.IsZero() {
@@ -114,7 +117,7 @@ func stopOf(it table.Item) Stop {
 	return out
 }
 
-// report is what SES says of a mail, as an event of a configuration set or as a
+// report is a message of Amazon SES about a mail: an event of a configuration set or a
 // notification of an identity.
 type report struct {
 	Event        string `json:"eventType"`
@@ -132,21 +135,23 @@ type report struct {
 	} `json:"mail"`
 }
 
+// recipient is an address in a report of Amazon SES.
 type recipient struct {
 	Address string `json:"emailAddress"`
 }
 
-// ErrReport is the error for a message that is no report. SES sends one such message,
-// when it begins to report.
+// ErrReport is the error for a message that is not a report. SES sends one such message
+// when its reports are set up.
 var ErrReport = errors.New("not a report of SES")
 
 // mostRecipients is how many recipients a mail of SES may have.
 const mostRecipients = 50
 
-// Refused stops mail to the addresses that SES reports: of a bounce that is permanent,
-// and of a complaint that does not say the opposite. It returns how many those are. It
-// stops no address to which the mail did not go. No error has an address. The error is
-// ErrReport for another message.
+// Refused reads a message of SES and stops mail to the addresses that it reports: those of
+// a permanent bounce, and of a complaint that is not marked as "not-spam". It returns how
+// many addresses it stopped. It ignores addresses to which the mail was not sent. If the
+// message is not the JSON of a report, the error is ErrReport. No error contains an
+// address.
 func (s Stops) Refused(ctx context.Context, message string) (int, error) {
 	var r report
 	if err := json.Unmarshal([]byte(message), &r); err != nil {
@@ -169,10 +174,11 @@ func (s Stops) Refused(ctx context.Context, message string) (int, error) {
 	return n, nil
 }
 
-// stopped returns the destinations of the mail that the report names. SES copies the
-// addresses of a bounce from the receiver's own report, so a receiver may name anybody.
-// Of a mail to one destination, that is the one, whomever the report names: the receiver
-// may have forwarded the mail.
+// stopped returns those destinations of the mail that are in of, the addresses that the
+// report names. SES copies the addresses of a bounce from a report by the receiver, so a
+// receiver may name anybody. If the mail has one destination, stopped returns that
+// destination whatever address the report names, because the receiver may have forwarded
+// the mail.
 func (r report) stopped(of []recipient) (out []string) {
 	named := map[string]bool{}
 	for _, one := range of {
@@ -188,8 +194,8 @@ func (r report) stopped(of []recipient) (out []string) {
 	return out
 }
 
-// addressOf returns the address alone, "" if there is none: a report may show it with a
-// name or in angle brackets.
+// addressOf returns the mail address in a text that may also have a name or angle
+// brackets, "" if there is none.
 func addressOf(text string) string {
 	if parsed, err := mail.ParseAddress(text); err == nil {
 		text = parsed.Address

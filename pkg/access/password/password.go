@@ -13,7 +13,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// OWASP Password Storage Cheat Sheet: 19 MiB, two passes, one lane.
+// The parameters of argon2id (OWASP Password Storage Cheat Sheet), and the lengths of
+// salt and hash in bytes.
 const (
 	memory  = 19 * 1024 // KiB
 	passes  = 2
@@ -68,11 +69,15 @@ func Verify(hash, password string) bool {
 	return subtle.ConstantTimeCompare(derive(password, salt, s, len(want)), want) == 1 && len(password) <= Longest
 }
 
-// nobody is a well-formed hash. No password with this hash is known.
+// nobody is a well-formed hash that no known password has. If Verify gets a hash
+// that is not well-formed, it hashes the password with the parameters of nobody
+// instead.
 var nobody = encode(settings{memory, passes, lanes}, make([]byte, saltLen), make([]byte, hashLen))
 
+// settings are the parameters of argon2id. memory is in KiB.
 type settings struct{ memory, passes, lanes uint32 }
 
+// derive returns the argon2id hash of the password, size bytes long.
 func derive(password string, salt []byte, s settings, size int) []byte {
 	if len(password) > Longest {
 		password = password[:Longest]
@@ -83,12 +88,15 @@ func derive(password string, salt []byte, s settings, size int) []byte {
 	return argon2.IDKey(normal, salt, s.passes, s.memory, uint8(s.lanes), uint32(size))
 }
 
+// encode returns the PHC string of a hash.
 func encode(s settings, salt, hash []byte) string {
 	b64 := base64.RawStdEncoding
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, s.memory, s.passes, s.lanes,
 		b64.EncodeToString(salt), b64.EncodeToString(hash))
 }
 
+// decode parses a PHC string. It rejects parameters that would cost too much time or
+// memory.
 func decode(phc string) (s settings, salt, hash []byte, err error) {
 	parts := strings.Split(phc, "$")
 	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {

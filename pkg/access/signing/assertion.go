@@ -36,11 +36,12 @@ type Assertion struct {
 	Client  string // iss and sub, the client_id
 	ID      string // jti
 	Alg     string
-	Expires time.Time // at this time, ParseAssertion certainly rejects the assertion
+	Expires time.Time // from this time on, ParseAssertion rejects the assertion
 
 	kid, raw string
 }
 
+// assertionClaims are the decoded claims of a client assertion. Times are Unix seconds.
 type assertionClaims struct {
 	Issuer    string   `json:"iss"`
 	Subject   string   `json:"sub"`
@@ -96,6 +97,7 @@ func ParseAssertion(raw string, now time.Time, audiences ...string) (Assertion, 
 		Expires: time.Unix(int64(*c.Expires)+1, 0)}, nil
 }
 
+// check returns which claim is invalid at now. audiences are the values that aud may have.
 func (c assertionClaims) check(now time.Time, audiences []string) error {
 	seconds, skew := float64(now.Unix()), assertionSkew.Seconds()
 	foreign := func(one string) bool { return !slices.Contains(audiences, one) }

@@ -22,13 +22,13 @@ type Access struct {
 	Expires  time.Time
 }
 
-// The algorithms of our keys (RFC 7518 section 3.1).
+// The algorithms of the signing keys (RFC 7518 section 3.1).
 const (
 	ES256 = "ES256" // access tokens, and id_tokens of clients that ask for it
 	RS256 = "RS256" // id_tokens
 )
 
-// Algorithms lists the algorithms of our keys.
+// Algorithms lists the algorithms of the signing keys.
 var Algorithms = []string{ES256, RS256}
 
 // ErrToken means that a token is not a valid access token or id_token of this
@@ -37,8 +37,8 @@ var Algorithms = []string{ES256, RS256}
 // missing.
 var ErrToken = errors.New("not a valid token of this service")
 
-// Unverified decodes the claims of a JWT into claims, and reports whether it
-// could. It verifies nothing: anybody can write such claims.
+// Unverified decodes the payload of a JWT into claims, and reports whether it
+// could. It verifies nothing, so anybody can have written the claims.
 func Unverified(token string, claims any) bool {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {

@@ -13,18 +13,20 @@ import (
 	"github.com/lestrrat-go/jwx/v2/jwk"
 )
 
-// Bounds of a client's key set.
+// Bounds of the set of keys that a client publishes.
 const (
 	mostClientKeys = 16
 	leastRSA       = 2048 // bits (RFC 7518 section 3.3)
 	mostRSA        = 8192 // bits; a larger key would only cost time
 )
 
-// ClientKeys are the public keys that verify a client's assertions.
+// ClientKeys are the public keys that verify a client's assertions: the JWTs with
+// which the client authenticates.
 type ClientKeys []clientKey
 
+// clientKey is a public key of a client.
 type clientKey struct {
-	kid, alg string // "" if the key does not say
+	kid, alg string // "" if the JWK does not have the member
 	public   crypto.PublicKey
 }
 
@@ -61,6 +63,7 @@ func ParseClientKeys(set []byte) (ClientKeys, error) {
 	return out, nil
 }
 
+// parseClientKey parses one JWK. It returns false if the key cannot verify an assertion.
 func parseClientKey(text []byte) (clientKey, bool) {
 	key, err := jwk.ParseKey(text)
 	if err != nil || (key.KeyUsage() != "" && key.KeyUsage() != "sig") {

@@ -19,7 +19,7 @@ const (
 	Period  = 30 * 24 * time.Hour // how long a key signs
 	Life    = time.Hour           // the longest lifetime of a token
 	Reread  = time.Minute         // the maximum age of the key set in memory
-	margin  = 15 * time.Minute    // for clock skew
+	margin  = 15 * time.Minute    // allowance for clocks that differ
 	unknown = 10 * time.Second    // minimum time between rereads caused by an unknown kid
 	keep    = 90 * 24 * time.Hour // how long a revoked key stays listed
 )
@@ -60,7 +60,7 @@ type set struct {
 	read      time.Time
 	entries   map[string]*entry
 	published []byte // the body of jwks.json
-	cursors   []byte // nil until a build that knows it has rotated the keys
+	cursors   []byte // the key of CursorKey; nil until Rotate has made it
 }
 
 // entry is one published key with its cache of verified tokens. The first reread after a revocation
@@ -74,8 +74,8 @@ type entry struct {
 	private crypto.Signer // nil until opened
 }
 
-// usable returns a key set that is at most Reread old. If it must read the set,
-// the request's Meter does not count this read.
+// usable returns a key set that is at most Reread old. If it must read the set, the read
+// is not part of the request's count of table requests (table.Metered).
 func (k *Keys) usable(ctx context.Context) (*set, error) {
 	s := k.snapshot()
 	if s != nil && k.options.Now().Sub(s.read) < Reread {
@@ -91,13 +91,14 @@ func (k *Keys) usable(ctx context.Context) (*set, error) {
 	return k.reread(ctx)
 }
 
+// snapshot returns the key set in memory, nil before the first read.
 func (k *Keys) snapshot() *set {
 	k.setMu.RLock()
 	defer k.setMu.RUnlock()
 	return k.current
 }
 
-// named returns the key with that kid, or ErrToken.
+// named returns the published key with the kid, or ErrToken if there is none.
 func (k *Keys) named(ctx context.Context, kid string) (*entry, error) {
 	s, err := k.having(ctx, func(s *set) bool { return s.entries[kid] != nil })
 	if err != nil {
@@ -109,9 +110,9 @@ func (k *Keys) named(ctx context.Context, kid string) (*entry, error) {
 	return nil, fmt.Errorf("%w: unknown key", ErrToken)
 }
 
-// having returns a set that has what is looked for, if there is one. Else it rereads
-// the set, at most once in the duration unknown. This limits the load that made-up
-// kids can cause.
+// having returns the key set in memory if has is true for it. Otherwise it rereads the
+// set, but at most once in the duration unknown, because made-up kids must not cause
+// load. So has may be false for the returned set.
 func (k *Keys) having(ctx context.Context, has func(*set) bool) (*set, error) {
 	s, err := k.usable(ctx)
 	if err != nil || has(s) {
@@ -131,7 +132,7 @@ func (k *Keys) having(ctx context.Context, has func(*set) bool) (*set, error) {
 
 // CursorKey returns the key that authenticates cursors, nil if there is none yet. It is
 // read together with the signing keys, so it costs no request of its own. It is not
-// sealed: a forged cursor of one's own feed is bounded, and opens nothing.
+// sealed, because a forged cursor gives no access to data of others.
 func (k *Keys) CursorKey(ctx context.Context) ([]byte, error) {
 	s, err := k.having(ctx, func(s *set) bool { return s.cursors != nil })
 	if err != nil {
@@ -140,8 +141,9 @@ func (k *Keys) CursorKey(ctx context.Context) ([]byte, error) {
 	return s.cursors, nil
 }
 
-// CursorKeys returns a function that reads the key of CursorKey with one GetItem, and
-// never again once it has the key. It is for processes that verify no tokens.
+// CursorKeys returns a function that returns the key of CursorKey. The function reads the
+// key with one GetItem, until it has found the key once. It is for processes that verify
+// no tokens.
 func CursorKeys(db *table.DB) func(context.Context) ([]byte, error) {
 	var known atomic.Pointer[[]byte]
 	p := db.Platform("KEYS")
@@ -162,7 +164,7 @@ func CursorKeys(db *table.DB) func(context.Context) ([]byte, error) {
 	}
 }
 
-// refresh rereads the set after a change to it.
+// refresh rereads the key set after this process has changed it.
 func (k *Keys) refresh(ctx context.Context) error {
 	if err := k.reading.take(ctx); err != nil {
 		return err
@@ -175,11 +177,11 @@ func (k *Keys) refresh(ctx context.Context) error {
 // patience limits the time of one read of the key set.
 const patience = 5 * time.Second
 
-// reread reads the set. The caller holds k.reading. The end of the request does
-// not cancel the read, because other requests wait for it.
+// reread reads the key set from the table. The caller holds k.reading. The end of the
+// request does not cancel the read, because other requests wait for the read.
 func (k *Keys) reread(ctx context.Context) (*set, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
-	ctx, _ = table.Metered(ctx) // the request's own meter does not count the read
+	ctx, _ = table.Metered(ctx) // a new meter: the request's own meter does not count this read
 	defer cancel()
 	records, control, err := k.records(ctx)
 	if err != nil {
@@ -224,7 +226,7 @@ func (k *Keys) KeySet(ctx context.Context) ([]byte, error) {
 	return s.published, nil
 }
 
-// signer returns the key that signs now, and its private half.
+// signer returns the key that signs with the algorithm now, and its private half.
 func (k *Keys) signer(ctx context.Context, alg string) (*entry, crypto.Signer, error) {
 	s, err := k.usable(ctx)
 	if err != nil {
@@ -271,6 +273,7 @@ func (k *Keys) Ready(ctx context.Context) (failed string, err error) {
 	return "", nil
 }
 
+// signer returns the key that signs with the algorithm at now, nil if there is none.
 func (s *set) signer(alg string, now time.Time) *entry {
 	var records []record
 	for _, e := range s.entries {
@@ -283,9 +286,9 @@ func (s *set) signer(alg string, now time.Time) *entry {
 	return s.entries[records[i].KID]
 }
 
-// signing returns the index of the key that signs at now, -1 if there is none.
-// This is the key whose signing time began last. If no signing time has begun,
-// because the other keys were revoked, it is the key that was published first.
+// signing returns the index of the key that signs with the algorithm at the time now, -1
+// if there is none. This is the key whose signing time began last. If no signing time has
+// begun, because the other keys were revoked, it is the key that was published first.
 func signing(records []record, alg string, now time.Time) int {
 	best := -1
 	for i, r := range records {
@@ -311,6 +314,7 @@ func (r record) before(other record, now time.Time) bool {
 	return r.PublishedAt.Before(other.PublishedAt)
 }
 
+// sorted sorts the records in place, in the order in which they begin to sign.
 func sorted(records []record) []record {
 	slices.SortFunc(records, func(a, b record) int { return a.SignsFrom.Compare(b.SignsFrom) })
 	return records

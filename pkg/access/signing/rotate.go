@@ -19,7 +19,7 @@ import (
 // parallel: one transaction makes the changes for an algorithm. If another
 // Rotate changed the keys after they were read, the transaction fails and
 // Rotate retries it. Rotate seals private keys and never opens them. It also makes
-// the key of cursors, once.
+// the key that authenticates cursors (CursorKey) if there is none.
 func (k *Keys) Rotate(ctx context.Context) error {
 	for _, alg := range Algorithms {
 		if err := k.advance(ctx, alg); err != nil {
@@ -29,6 +29,7 @@ func (k *Keys) Rotate(ctx context.Context) error {
 	return k.refresh(ctx)
 }
 
+// advance does the work of Rotate for one algorithm.
 func (k *Keys) advance(ctx context.Context, alg string) error {
 	return table.Retry(ctx, func(ctx context.Context) error {
 		records, control, err := k.records(ctx)
@@ -59,6 +60,8 @@ func (k *Keys) advance(ctx context.Context, alg string) error {
 	})
 }
 
+// create generates a key that signs from the given time, seals its private half, and adds
+// its item to the transaction.
 func (k *Keys) create(ctx context.Context, tx *table.Tx, alg string, from, now time.Time) error {
 	if k.options.Sealer == nil {
 		return errors.New("this process cannot seal signing keys")
@@ -76,10 +79,10 @@ func (k *Keys) create(ctx context.Context, tx *table.Tx, alg string, from, now t
 	return nil
 }
 
-// due reports whether a key must be generated at now, and when it starts to
-// sign. The first key signs at once. Each later key signs when its
-// predecessor's period ends, and never earlier than Lead after its
-// publication.
+// due reports whether a key must be generated at the time now, and returns from
+// when it signs. The first key of an algorithm signs at once. Each later key
+// signs when the period of its predecessor ends, and never earlier than Lead
+// after its publication.
 func due(records []record, alg string, now time.Time) (from time.Time, is bool) {
 	at := signing(records, alg, now)
 	if at < 0 {
@@ -88,7 +91,7 @@ func due(records []record, alg string, now time.Time) (from time.Time, is bool) 
 	signs := records[at]
 	for _, r := range records {
 		if r.Alg == alg && r.RevokedAt == nil && r.KID != signs.KID && r.SignsFrom.After(now) {
-			return time.Time{}, false // one is already waiting
+			return time.Time{}, false // a key is already waiting
 		}
 	}
 	from = signs.SignsFrom.Add(Period)

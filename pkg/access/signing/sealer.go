@@ -19,8 +19,10 @@ type Sealer interface {
 	Open(ctx context.Context, keyID string, sealed []byte) ([]byte, error)
 }
 
+// sealingKeySize is the size of a sealing key in bytes.
 const sealingKeySize = 32
 
+// fileSealer is the Sealer of FileSealer and NewSealer.
 type fileSealer struct{ aead cipher.AEAD }
 
 // FileSealer returns a Sealer that uses AES-256-GCM with the key in the file.
@@ -43,6 +45,7 @@ func NewSealer() Sealer {
 	return s
 }
 
+// sealerOf returns a Sealer that uses AES-256-GCM with the key.
 func sealerOf(key []byte) (Sealer, error) {
 	block, err := aes.NewCipher(key)
 	if err != nil {
@@ -55,10 +58,12 @@ func sealerOf(key []byte) (Sealer, error) {
 	return fileSealer{aead}, nil
 }
 
+// Seal implements Sealer.
 func (s fileSealer) Seal(_ context.Context, keyID string, plain []byte) ([]byte, error) {
 	return s.aead.Seal(nil, nil, plain, []byte(keyID)), nil
 }
 
+// Open implements Sealer.
 func (s fileSealer) Open(_ context.Context, keyID string, sealed []byte) ([]byte, error) {
 	plain, err := s.aead.Open(nil, nil, sealed, []byte(keyID))
 	if err != nil {
@@ -92,6 +97,7 @@ func sealingKey(path string) ([]byte, error) {
 	return readKey(path)
 }
 
+// readKey reads a sealing key from a file that no other user may access.
 func readKey(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {

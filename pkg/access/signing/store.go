@@ -17,12 +17,12 @@ import (
 	"svc/pkg/data/table"
 )
 
-// record is a stored key.
+// record is a stored signing key.
 type record struct {
 	KID         string          `json:"kid"`
 	Alg         string          `json:"alg"`
 	Public      json.RawMessage `json:"public"` // the JWK as published
-	Sealed      []byte          `json:"sealed"` // PKCS #8, sealed under the kid
+	Sealed      []byte          `json:"sealed"` // private key in PKCS #8, encrypted by the Sealer for the kid
 	PublishedAt time.Time       `json:"publishedAt"`
 	SignsFrom   time.Time       `json:"signsFrom"`
 	RevokedAt   *time.Time      `json:"revokedAt,omitempty"`
@@ -31,12 +31,14 @@ type record struct {
 	unknown table.Unknown // what a newer build stored in the item
 }
 
+// Names in the table, and a bound.
 const (
-	mostKeys = 1000
-	rotation = "ROTATION" // sorts before every kid
-	cursors  = "cursors"  // the attribute of ROTATION that has the key of cursors
+	mostKeys = 1000       // how many items one query reads
+	rotation = "ROTATION" // range key of the item that Rotate changes; it sorts before every kid
+	cursors  = "cursors"  // attribute of that item with the key that authenticates cursors
 )
 
+// key returns the key of the item of the signing key with the kid.
 func (k *Keys) key(kid string) table.Key { return k.p.Key("KEYS", kid) }
 
 // records reads all stored keys, in the order in which they begin to sign, and
@@ -70,6 +72,7 @@ func (k *Keys) records(ctx context.Context) ([]record, table.Item, error) {
 
 var _ = table.Kind[any]{Type: "key", Personal: "nothing"}
 
+// item returns the stored form of a key. A revoked key expires after the duration keep.
 func (k *Keys) item(r record) table.Item {
 	it := table.Item{Key: k.key(r.KID), Type: "key", Version: max(r.version, 1), Doc: r, Preserve: r.unknown}
 	if r.RevokedAt != nil {
@@ -108,6 +111,7 @@ func generate(alg, kid string) (public json.RawMessage, private []byte, err erro
 	return public, private, nil
 }
 
+// parsePublic parses a published JWK. The key must be ECDSA or RSA.
 func parsePublic(text json.RawMessage) (crypto.PublicKey, error) {
 	key, err := jwk.ParseKey(text)
 	if err != nil {
@@ -144,6 +148,7 @@ func parsePrivate(plain []byte, public crypto.PublicKey) (crypto.Signer, error) 
 	return signer, nil
 }
 
+// published returns the body of jwks.json: the public keys that are not revoked.
 func published(records []record) ([]byte, error) {
 	var body struct {
 		Keys []json.RawMessage `json:"keys"`

@@ -17,6 +17,7 @@ import (
 // longest is the maximum size of a token that is examined, in bytes.
 const longest = 8 << 10
 
+// accessClaims is the JSON form of Access. Times are Unix seconds.
 type accessClaims struct {
 	Issuer   string `json:"iss"`
 	Subject  string `json:"sub"`
@@ -29,8 +30,8 @@ type accessClaims struct {
 	Expires  int64  `json:"exp"`
 }
 
-// MintAccess signs an access token (RFC 9068 section 2). An empty Issuer is
-// replaced by the configured one.
+// MintAccess signs an access token (RFC 9068 section 2). If a.Issuer is empty,
+// the token's issuer is that of the Options.
 func (k *Keys) MintAccess(ctx context.Context, a Access) (string, error) {
 	if a.Issuer == "" {
 		a.Issuer = k.options.Issuer
@@ -45,6 +46,7 @@ func (k *Keys) MintID(ctx context.Context, claims map[string]any, alg string) (s
 	return k.mint(ctx, alg, "JWT", claims)
 }
 
+// mint signs the claims as a compact JWS. typ is the type in its header.
 func (k *Keys) mint(ctx context.Context, alg, typ string, claims any) (string, error) {
 	key, private, err := k.signer(ctx, alg)
 	if err != nil {
@@ -134,6 +136,8 @@ func (k *Keys) VerifyID(ctx context.Context, raw string) (map[string]any, error)
 	return claims, nil
 }
 
+// checked returns a unchanged. If a claim is missing, if a is of another issuer,
+// or if a has expired at the time now, it returns ErrToken.
 func checked(a Access, issuer string, now time.Time) (Access, error) {
 	switch {
 	case a.Issuer != issuer || issuer == "":
@@ -154,6 +158,7 @@ func accessType(typ string) bool {
 	return typ == "at+jwt" || typ == "application/at+jwt"
 }
 
+// header is the protected header of a JWS (RFC 7515 section 4.1).
 type header struct {
 	Alg  string          `json:"alg"`
 	Typ  string          `json:"typ"`
@@ -161,8 +166,8 @@ type header struct {
 	Crit json.RawMessage `json:"crit"`
 }
 
-// headerOf returns the protected header of a token of this service, which must
-// name its key.
+// headerOf returns the protected header of a token of this service. It returns
+// ErrToken if the header names no key, or has crit.
 func headerOf(raw string) (header, error) {
 	h, _, err := decodeCompact(raw)
 	if err == nil && (h.Crit != nil || h.KID == "") {
@@ -194,8 +199,9 @@ func decodeCompact(raw string) (h header, payload []byte, err error) {
 	return h, decoded[1], nil
 }
 
-// verify checks the signature with this key only and decodes the claims. The
-// claims must have the right types.
+// verify checks the signature of a token with this key only, and decodes the
+// payload into claims. It returns ErrToken if the signature is wrong or a claim
+// has a wrong type.
 func (e *entry) verify(raw, alg string, claims any) error {
 	if e.Alg != alg {
 		return fmt.Errorf("%w: not the key's algorithm", ErrToken)
@@ -222,6 +228,7 @@ type tokens struct {
 	new, old map[[32]byte]Access
 }
 
+// get returns a cached token by the SHA-256 of its text.
 func (t *tokens) get(sum [32]byte) (Access, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -235,12 +242,14 @@ func (t *tokens) get(sum [32]byte) (Access, bool) {
 	return a, ok
 }
 
+// put caches a verified token by the SHA-256 of its text.
 func (t *tokens) put(sum [32]byte, a Access) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.add(sum, a)
 }
 
+// add stores a token in new. The caller holds the lock.
 func (t *tokens) add(sum [32]byte, a Access) {
 	if t.new == nil || len(t.new) >= generation {
 		t.old, t.new = t.new, make(map[[32]byte]Access)

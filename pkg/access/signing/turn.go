@@ -6,12 +6,13 @@ import (
 	"svc/pkg/base/fault"
 )
 
-// turn is a lock for the time of a request to the table or the key service. A
-// caller waits for the lock only until the caller's own context ends: a process
-// may serve many requests, and the slow read of one must not delay the others
-// beyond their deadlines.
+// turn is a lock that is held during a request to the table or the key service. A
+// caller stops waiting for the lock when its own context ends. A process may
+// serve many requests, and the slow read of one must not delay the others beyond
+// their deadlines.
 type turn chan struct{}
 
+// newTurn returns a free lock.
 func newTurn() turn { return make(turn, 1) }
 
 // take waits for the lock. If the context ends first, take returns
@@ -25,4 +26,5 @@ func (t turn) take(ctx context.Context) error {
 	}
 }
 
+// end releases the lock.
 func (t turn) end() { <-t }

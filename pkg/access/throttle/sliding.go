@@ -9,28 +9,32 @@ import (
 	"svc/pkg/data/table"
 )
 
-// A sliding counter counts the uses of each part of its window too. In a part, the uses of
-// this window count, and those of the window before from the same part on. These are all
-// uses since a whole window ago, and some that are up to a part older. So in no period as
-// long as the window are there more uses than the limit, and a use counts for a window
-// and a part at most. The window before no longer changes, so it is read before the one
-// conditional write. Items of older builds have no parts: their uses count until the end
-// of the next window.
+// A sliding counter divides its window into parts, and also counts the uses in each part.
+// At a time in part p of the current window, the limit applies to a sum: the uses of the
+// current window, and those of the previous window in part p and later parts. The sum
+// contains all uses of the last period as long as a window, and uses that are up to one
+// part older. So no such period has more uses than the limit, and a use counts for at
+// most a window and a part.
+//
+// The previous window no longer changes. So it is read first, and then one conditional
+// write counts the use. Items of older builds have no parts: their uses count until the
+// end of the next window.
 
-// parts is into how many parts a window is divided.
+// parts is the number of parts of a window.
 const parts = 60
 
+// partName returns the name of the attribute with the number of uses in a part.
 func partName(part int) string { return "n" + strconv.Itoa(part) }
 
-// partAt returns the part of the window in which a time is.
+// partAt returns the number of the part, from 0, to which a time belongs.
 func partAt(c Counter, at time.Time) int {
 	at = at.UTC()
 	return int(at.Sub(at.Truncate(c.Window)) / (c.Window / parts))
 }
 
-// look reads this window and the one before it of each sliding counter, and sets was: the
-// uses of the window before that still count. The error is a 429 if a counter has reached
-// its limit.
+// look reads the current and the previous window of each sliding counter. In each counter
+// it sets was, the number of uses of the previous window that still count. The error is a
+// 429 if a counter has reached its limit.
 func (t *Throttle) look(ctx context.Context, counters []Counter) error {
 	var keys []table.Key
 	start := func(c Counter) time.Time { return t.now().UTC().Truncate(c.Window) }
@@ -61,7 +65,8 @@ func (t *Throttle) look(ctx context.Context, counters []Counter) error {
 	return nil
 }
 
-// since returns the uses of a window from a part on.
+// since returns how many uses the item of a window has in the part first and in later
+// parts.
 func since(it table.Item, first int) int {
 	n := int(it.Int("n"))
 	for part := range first {
@@ -70,8 +75,9 @@ func since(it table.Item, first int) int {
 	return max(0, n)
 }
 
-// free returns when one more use is allowed, if there is no other until then. The window
-// of now began at start.
+// free returns when one more use will be allowed, if there is no other use until then.
+// before and now are the items of the previous and the current window. start is when the
+// current window began, and part is its current part.
 func (c Counter) free(before, now table.Item, start time.Time, part int) time.Time {
 	width, used := c.Window/parts, int(now.Int("n"))
 	for p := part + 1; p < parts; p++ {

@@ -94,8 +94,8 @@ func TestConsole(t *testing.T) {
 	}
 }
 
-// TestConsoleAtOnce: an address that changes at the very moment at which the page shows is not missed.
-func TestConsoleAtOnce(t *testing.T) {
+// TestConsoleChangesAsItShows: an address that changes at the very moment at which the page shows is not missed.
+func TestConsoleChangesAsItShows(t *testing.T) {
 	testkit.Long(t)
 	s := apptest.New(t)
 	rides(t, s, 1)

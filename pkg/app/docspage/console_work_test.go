@@ -34,9 +34,9 @@ func typing(selector, text string) step {
 
 func sees(expression string) step { return browsing.WaitVisible(chromedp.Search(expression)) }
 
-// TestConsoleBeside: an operator decides about a trip that another has changed meanwhile. Nothing is overwritten, the
-// console says so, and the decision can be made anew. A change that was refused can be corrected and sent again.
-func TestConsoleBeside(t *testing.T) {
+// TestConsoleOfTwoOperators: an operator decides about a trip that another has changed meanwhile. Nothing is lost,
+// the console says so, and the decision can be made anew. A change that was refused can be corrected and sent again.
+func TestConsoleOfTwoOperators(t *testing.T) {
 	testkit.Long(t)
 	s := apptest.New(t)
 	dan, eve := s.Driver(t, "metro", "dan"), s.Driver(t, "metro", "eve")

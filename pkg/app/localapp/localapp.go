@@ -25,10 +25,10 @@ import (
 // atOnce is how many requests the process is expected to serve at once.
 const atOnce = 64
 
-// Build opens the runtime's table and returns the service's functions on it. It
-// sets DB, BaseURL and GiveUp of rt; the caller sets the rest. transport, unless nil,
-// wraps the transport to the table, outside of at.Transport. The scheduled sweeps log their errors
-// and never return one.
+// Build opens the runtime's table and returns the service's functions on it. It sets DB,
+// BaseURL, GiveUp, Files, Begun and Closing of rt; the caller sets the rest. transport,
+// unless nil, wraps the transport to the table, outside of at.Transport. The scheduled
+// sweeps log their errors and never return one.
 func Build(ctx context.Context, at service.Environment, rt *app.Runtime,
 	transport func(http.RoundTripper) http.RoundTripper) (out service.App, err error) {
 	rt.BaseURL, rt.GiveUp = at.BaseURL, at.GiveUp
@@ -60,7 +60,7 @@ func Build(ctx context.Context, at service.Environment, rt *app.Runtime,
 		for _, wake := range []chan struct{}{jobs, steps, sends} {
 			select {
 			case wake <- struct{}{}:
-			default: // the runner will see this too
+			default: // an earlier signal still waits, and one is enough
 			}
 		}
 	}
@@ -79,13 +79,14 @@ func Build(ctx context.Context, at service.Environment, rt *app.Runtime,
 	return out, err
 }
 
-// Books returns every book of due tasks.
+// Books returns the lists of due tasks (pkg/data/due) of all functions.
 func Books(db *table.DB, now func() time.Time) []due.Book {
 	return append(webhook.AllDue(db, now), dispatch.Worker{DB: db, Now: now}.Book(), sandbox.Book(db, now),
 		due.Book{DB: db, Name: tenant.RetentionBook, Now: now})
 }
 
-// beginBooks begins every book of due tasks.
+// beginBooks marks every list of due tasks of a new table as swept up to now, so that the
+// first sweep does not search the past.
 func beginBooks(ctx context.Context, rt *app.Runtime) error {
 	for _, book := range Books(rt.DB, rt.Now) {
 		if err := book.Begin(ctx); err != nil {
@@ -95,13 +96,15 @@ func beginBooks(ctx context.Context, rt *app.Runtime) error {
 	return nil
 }
 
-// schedule makes the scheduled sweeps log their errors and return none. The deliveries' sweep
-// does not delay the start, and the jobs begin after it.
+// schedule wraps the scheduled functions so that they log their errors and return none.
+// The sweep of webhooks runs in the background, so that it does not delay the start. The
+// first call of the jobs function only wakes the runner of the jobs, so that the service
+// is ready before the jobs continue.
 func schedule(rt *app.Runtime, scheduled map[string]func(context.Context) error) {
 	for _, name := range []string{app.Settlement, app.Dispatch, app.Deliver} {
 		sweep := scheduled[name]
 		scheduled[name] = func(ctx context.Context) error {
-			if err := sweep(ctx); err != nil { // what cannot be done for one trip must not stop the service
+			if err := sweep(ctx); err != nil { // an error of one trip must not stop the service
 				slog.ErrorContext(ctx, "sweep", "function", name, "error", err)
 			}
 			return nil
@@ -116,7 +119,7 @@ func schedule(rt *app.Runtime, scheduled map[string]func(context.Context) error)
 	}
 	run, started := scheduled[app.Jobs], false
 	scheduled[app.Jobs] = func(ctx context.Context) error {
-		if !started { // the service is ready before the jobs of its last run are
+		if !started { // the service must be ready before old jobs continue
 			started = true
 			rt.Begun()
 			return nil

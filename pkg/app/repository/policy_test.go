@@ -45,12 +45,10 @@ var byChance = []string{older, unquiet, early}
 // statement, and action, resource or pattern. The value says why the code needs
 // the right.
 var unexercised = map[string]string{
-	"FeedbackFunction ChangeFeedback T#*#IDEMPOTENCY#*": "a post is sent with an Idempotency-Key",
-	"FeedbackFunction Read T#*#IDEMPOTENCY#*":           "a post is sent with an Idempotency-Key",
-	"FleetFunction Seize T#*#CUSTOMER#*":                unquiet,
-	"FleetFunction Seize T#*#DRIVER#*":                  unquiet,
-	"FleetFunction Seize dynamodb:UpdateItem":           unquiet,
-	"FleetFunction Seize table":                         unquiet,
+	"FleetFunction Seize T#*#CUSTOMER#*":      unquiet,
+	"FleetFunction Seize T#*#DRIVER#*":        unquiet,
+	"FleetFunction Seize dynamodb:UpdateItem": unquiet,
+	"FleetFunction Seize table":               unquiet,
 	"KeysFunction RotateKeys dynamodb:DeleteItem": "a retired key is deleted when the last token it " +
 		"signed has ended",
 	"TripsFunction Read T#*#WALLET#*":                   "a corrected fare makes a wallet, or a booking has a floor",

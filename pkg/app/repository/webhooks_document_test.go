@@ -2,16 +2,18 @@ package repository_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
 
 	"svc/internal/test/testkit"
+	"svc/pkg/app"
 	"svc/pkg/domain/event"
 )
 
-// TestEventTypesPage: docs/events.md lists every type of event. With -update it is written
-// again.
+// TestEventTypesPage: docs/events.md lists every type of event, and every change without an event with the reason. With
+// -update the test writes both lists.
 func TestEventTypesPage(t *testing.T) {
 	var lines []string
 	line, resource := "", ""
@@ -27,6 +29,13 @@ func TestEventTypesPage(t *testing.T) {
 		}
 	}
 	drawn(t, "../../../docs/events.md", "types", strings.Join(append(lines[1:], line), "\n")+"\n")
+	silent := "| change | why |\n| --- | --- |\n"
+	for _, r := range app.Rows(nil) {
+		if r.NoEvent != "" {
+			silent += fmt.Sprintf("| `%s %s` | %s |\n", r.Method, strings.TrimPrefix(r.Path, "/api/v1"), r.NoEvent)
+		}
+	}
+	drawn(t, "../../../docs/events.md", "silent", silent)
 }
 
 // TestDocumentHasEachEvent: the document's webhooks are the challenge and every type

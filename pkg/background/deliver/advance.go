@@ -11,12 +11,14 @@ import (
 	"svc/pkg/domain/webhook"
 )
 
-// mostPages is how many pages of an endpoint's deliveries advance reads.
+// mostPages is the maximum number of pages of an endpoint's deliveries that advance
+// reads.
 const mostPages = 10
 
-// advance puts the attempts of a sandbox into the queue that are due within the time
-// ahead, one of each delivery: those to its endpoints, and to the subscriptions of
-// persons' agents. The attempt's own row then finds it made.
+// advance queues those webhook attempts of a sandbox that are due within the duration
+// ahead, at most one for each delivery. It does so for the tenant's endpoints and for the
+// subscriptions of persons' agents. When the due task of such an attempt runs later, it
+// finds the attempt already made.
 func (w Worker) advance(ctx context.Context, t table.Tenant, ahead time.Duration) error {
 	items, err := t.Batch(ctx, webhook.Key(t), authz.FlagsKey(t, 0))
 	if err != nil || !tenant.IsSandbox(items[1]) {
@@ -49,8 +51,9 @@ func (w Worker) advance(ctx context.Context, t table.Tenant, ahead time.Duration
 	return nil
 }
 
-// advanceAll puts the attempts into the queue that are due until the time, of a tenant's
-// endpoints or of a person's subscriptions.
+// advanceAll queues the attempts for the endpoints of book that are due at the timestamp
+// until or earlier. person is the owner of the subscriptions in book, "" for the tenant's
+// own endpoints.
 func (w Worker) advanceAll(ctx context.Context, t table.Tenant, person string, book webhook.Book, until string) error {
 	for _, r := range book.Endpoints {
 		after := ""

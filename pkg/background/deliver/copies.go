@@ -8,12 +8,13 @@ import (
 	"svc/pkg/domain/webhook"
 )
 
-// spread returns the tenant's endpoints as they were read for a message. A large tenant
-// has copies of them, one for each group of shards. If the copy for the event's shard is
-// missing, spread writes all copies. If the message was read from the original, spread
-// compares the original with one of the copies: an older version of this program changes
-// only the original. If that copy is older, spread writes all copies again. This counts
-// as a change of the endpoints, so events that were missed meanwhile are sent.
+// spread returns the tenant's endpoints, decoded from the item read, which the attempt
+// for message m has read. The endpoints of a large tenant are stored in several copies,
+// one for each group of shards. If the copy for the event's shard is missing, spread
+// writes all copies. If read is the original, spread compares it with one of the copies,
+// because an older build of this program changes only the original. If the copy is older
+// than the original, spread writes all copies again. This counts as a change of the
+// endpoints, so events that were missed meanwhile are sent.
 func (w Worker) spread(ctx context.Context, t table.Tenant, m webhook.Message, read table.Item) (webhook.Book, error) {
 	book, err := webhook.Kind.FromItem(read)
 	own := read.Key == webhook.Key(t)
@@ -28,7 +29,7 @@ func (w Worker) spread(ctx context.Context, t table.Tenant, m webhook.Message, r
 	}
 	err = edit(ctx, t, "", func(now *webhook.Book, _ *table.Tx) bool {
 		if own && now.Version != book.Version || !own && (now.Version == 0 || now.Copies > 0) {
-			return false // another message has done it
+			return false // the attempt for another message has written the copies
 		}
 		now.Copies = webhook.Copies
 		return true

@@ -36,22 +36,25 @@ type Worker struct {
 	Mail func(ctx context.Context, tenant, person, subject, text string) error
 }
 
-// MaxDelay is the longest delay in the queue. A later attempt is only due.
+// MaxDelay is the longest delay in the queue. An attempt after a longer pause has only a
+// due task.
 const MaxDelay = 15 * time.Minute
 
-// schedule has the pauses before the attempts, from the second on.
+// schedule has the pauses before the second and each later attempt of a delivery.
 var schedule = []time.Duration{5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour,
 	10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour}
 
-// jitter changes a pause by up to a fifth.
+// jitter returns the pause, changed at random by up to a fifth.
 func jitter(pause time.Duration) time.Duration {
 	return pause + time.Duration((mathrand.Float64()*0.4-0.2)*float64(pause)) //nolint:gosec // jitter is no secret
 }
 
-// Book is the book of what is due for the event of a message.
+// Book returns the list of due tasks (pkg/data/due) in which the next attempt of the
+// message is stored.
 func (w Worker) Book(m webhook.Message) due.Book { return webhook.Due(w.DB, w.Now, m.Shard) }
 
-// Sweep passes what is due to do. What fails in one book does not delay another.
+// Sweep calls do with the message of each due task. Several lists have such tasks; an
+// error in one list does not delay the others.
 func (w Worker) Sweep(ctx context.Context, do func(context.Context, webhook.Message) error) error {
 	group := panics.NewGroup()
 	group.SetLimit(2)
@@ -69,8 +72,9 @@ func (w Worker) Sweep(ctx context.Context, do func(context.Context, webhook.Mess
 	return group.Wait()
 }
 
-// Handle does what a message says. After an error the queue must deliver it again. A
-// panic is an error.
+// Handle processes one message: a challenge to an endpoint, an operator's request, an
+// attempt to deliver an event, or the advance of a sandbox's time. After an error the
+// queue must deliver the message again. A panic is returned as an error.
 func (w Worker) Handle(ctx context.Context, m webhook.Message) (err error) {
 	defer panics.Catch(&err)
 	t := w.DB.Tenant(m.Tenant)
@@ -89,8 +93,9 @@ func (w Worker) Handle(ctx context.Context, m webhook.Message) (err error) {
 	return nil
 }
 
-// send makes one attempt to deliver an event. If the endpoint changes while the connection
-// is opened, nothing is sent, and the attempt is made for the endpoint as it is then.
+// send makes one attempt to deliver an event. If the endpoint changes while the
+// connection is opened, nothing is sent, and send tries once more with the endpoint's new
+// state.
 func (w Worker) send(ctx context.Context, t table.Tenant, m webhook.Message) error {
 	err := w.attempt(ctx, t, m)
 	if errors.Is(err, errEnded) {
@@ -99,13 +104,16 @@ func (w Worker) send(ctx context.Context, t table.Tenant, m webhook.Message) err
 	return err // after a second change the queue delivers the message again
 }
 
+// attempt makes attempt number m.Attempt and records its result. It does nothing if the
+// endpoint was removed, the attempt was made before, or the event is no longer in the
+// feed. It returns errEnded if the endpoint changed before the message was sent.
 func (w Worker) attempt(ctx context.Context, t table.Tenant, m webhook.Message) error {
 	items, err := t.Batch(ctx, webhook.KeyFor(t, m.Person, m.Shard), event.Key(t, m.Shard, m.Number),
 		webhook.DeliveryKey(t, m.Endpoint, m.Shard, m.Event))
 	if err != nil {
 		return err
 	}
-	if m.Attempt > 1 && !items[2].Found() { // an older version wrote it
+	if m.Attempt > 1 && !items[2].Found() { // older builds stored the delivery under shard 0
 		if items[2], err = t.Get(ctx, webhook.DeliveryKey(t, m.Endpoint, 0, m.Event)); err != nil {
 			return err
 		}
@@ -121,7 +129,7 @@ func (w Worker) attempt(ctx context.Context, t table.Tenant, m webhook.Message) 
 		}
 	}
 	if r == nil || sent.Made >= m.Attempt || !items[1].Live(w.Now()) {
-		return nil // removed, already made, or no longer in the feed
+		return nil // the endpoint is removed, the attempt was made, or the event has left the feed
 	}
 	e, err := table.DecodeDoc[event.Event](items[1])
 	if err != nil || e.ID != m.Event || m.Person != "" && !e.Concerns(m.Person) {
@@ -159,7 +167,8 @@ func (w Worker) attempt(ctx context.Context, t table.Tenant, m webhook.Message) 
 	return w.conclude(ctx, t, m, r, sent, at, out)
 }
 
-// conclude records the outcome of an attempt, and when the next one is due.
+// conclude records the result (out) of the attempt that was made at the time at. It also
+// plans the next attempt, if there is to be one.
 func (w Worker) conclude(ctx context.Context, t table.Tenant, m webhook.Message, r *webhook.Record, sent webhook.Sent,
 	at string, out outcome) error {
 	attempt := webhook.Attempt{At: at, Result: out.word, Millis: out.took.Milliseconds()}
@@ -184,8 +193,8 @@ func (w Worker) conclude(ctx context.Context, t table.Tenant, m webhook.Message,
 	return w.record(ctx, t, m, sent, attempt, &next)
 }
 
-// record stores what came of an attempt. With a next attempt, one transaction also
-// writes the row that is due.
+// record stores the result of attempt number m.Attempt. If next is not nil, the same
+// transaction adds the due task of the next attempt at that time.
 func (w Worker) record(ctx context.Context, t table.Tenant, m webhook.Message, sent webhook.Sent,
 	made webhook.Attempt, next *time.Time) error {
 	sent.Made, sent.UpdatedAt = m.Attempt, made.At
@@ -193,7 +202,7 @@ func (w Worker) record(ctx context.Context, t table.Tenant, m webhook.Message, s
 	sent.Attempts = sent.Attempts[max(0, len(sent.Attempts)-webhook.MaxAttempts):]
 	it := sent.Item(t, m.Endpoint, w.Now())
 	if next == nil {
-		return t.Load(ctx, it) // one write unit; nothing else depends on it
+		return t.Load(ctx, it) // a transaction would cost twice as much, and nothing else is written
 	}
 	m.Attempt, m.Round = m.Attempt+1, false
 	tx := t.Write()
@@ -210,9 +219,10 @@ func (w Worker) record(ctx context.Context, t table.Tenant, m webhook.Message, s
 	return nil
 }
 
-// saveState keeps an endpoint's state: since when it fails, and that it is disabled after
-// a 410 or after FailingFor. moved reports whether the endpoint has another address by
-// now, about which a 410 says nothing.
+// saveState updates an endpoint after an attempt with the result word. It stores since
+// when the endpoint fails, and disables the endpoint after a 410 or after
+// webhook.FailingFor of failures. moved reports whether the endpoint's address has
+// changed meanwhile; then a 410 says nothing about the new address.
 func (w Worker) saveState(ctx context.Context, t table.Tenant, r *webhook.Record, word string) (moved bool, err error) {
 	failed := word != webhook.Succeeded
 	since := r.FailingSince
@@ -242,22 +252,25 @@ func (w Worker) saveState(ctx context.Context, t table.Tenant, r *webhook.Record
 	return moved, err
 }
 
+// late reports whether an endpoint that has failed since the timestamp has failed for
+// longer than webhook.FailingFor.
 func (w Worker) late(since string) bool {
 	at, err := timestamp.Parse(since)
 	return err == nil && w.Now().Sub(at) > webhook.FailingFor
 }
 
-// lately reports whether an endpoint recovered just now. A failure then changes nothing
-// of it: its next attempt will, if that fails too. Else an endpoint that fails now and
-// then would change as often as it gets events.
+// lately reports whether an endpoint recovered within the last minute; recovered is the
+// timestamp. saveState ignores a failure in that minute, and stores a later one.
+// Otherwise an endpoint that fails now and then would be rewritten for almost every
+// event.
 func (w Worker) lately(recovered string) bool {
 	at, err := timestamp.Parse(recovered)
 	return err == nil && w.Now().Sub(at) < time.Minute
 }
 
-// edit edits the tenant's endpoints, or a person's subscriptions. f returns false if
-// nothing is to be written. What f adds to the transaction is written together with the
-// endpoints.
+// edit applies f to the tenant's endpoints or, if person is not "", to the person's
+// subscriptions, and stores them. f returns false if nothing is to be written. Writes
+// that f adds to the transaction are committed together with the endpoints.
 func edit(ctx context.Context, t table.Tenant, person string, f func(*webhook.Book, *table.Tx) bool) error {
 	return table.Retry(ctx, func(ctx context.Context) error {
 		it, err := t.Get(ctx, webhook.BookKey(t, person))
@@ -278,8 +291,8 @@ func edit(ctx context.Context, t table.Tenant, person string, f func(*webhook.Bo
 	})
 }
 
-// change edits one endpoint, if it still exists. If the edit disables the endpoint of a
-// company, change tells its creator.
+// change applies f to the endpoint with the id, if it still exists, and stores it. If f
+// disables a company's endpoint, change sends a mail to the operator who created it.
 func (w Worker) change(ctx context.Context, t table.Tenant, person, id string,
 	f func(*webhook.Record, *table.Tx)) error {
 	var told *webhook.Record
@@ -311,9 +324,9 @@ func (w Worker) change(ctx context.Context, t table.Tenant, person, id string,
 	return nil
 }
 
-// challenge asks a pending endpoint once whether it wants events. The attempt is
-// recorded before it is made, so an address gets one challenge for each that an
-// operator asked for, and nothing else until it has echoed one.
+// challenge asks a pending endpoint whether it wants events. The challenge is recorded
+// before it is sent, so each request of an operator leads to at most one challenge. The
+// endpoint gets nothing else until it has echoed one.
 func (w Worker) challenge(ctx context.Context, t table.Tenant, m webhook.Message) error {
 	var r webhook.Record
 	err := w.change(ctx, t, m.Person, m.Endpoint, func(one *webhook.Record, _ *table.Tx) {
@@ -374,5 +387,5 @@ func (w Worker) challenge(ctx context.Context, t table.Tenant, m webhook.Message
 	})
 }
 
-// perPage is how many events of a range one message sends.
+// perPage is how many events of a shard, or deliveries of an endpoint, are read at once.
 const perPage = 100

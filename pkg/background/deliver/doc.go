@@ -4,7 +4,7 @@
 // the stored bytes of the event, records the attempt, and plans the next one.
 //
 // A message may come twice, and a process may end at any point. So each attempt has
-// a number: an attempt that is recorded is not made again. The next attempt is a row
-// that is due (pkg/data/due), written with the record of the failed one. An event may
-// be sent twice, with the same id, and is never lost.
+// a number: an attempt that is recorded is not made again. One transaction
+// stores the record of a failed attempt and the due task (pkg/data/due) of the next one.
+// An event may be sent twice, with the same id, and is never lost.
 package deliver

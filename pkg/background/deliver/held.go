@@ -9,8 +9,8 @@ import (
 	"svc/pkg/domain/webhook"
 )
 
-// retryFor is how long a delivery is tried, and how long it waits for an address that is
-// not confirmed.
+// retryFor is how long a delivery is tried. It is also the longest time that a delivery
+// waits until the endpoint's new address is confirmed.
 var retryFor = func() (all time.Duration) {
 	for _, pause := range schedule {
 		all += pause
@@ -18,9 +18,10 @@ var retryFor = func() (all time.Duration) {
 	return all
 }()
 
-// wait makes the attempt due again, because the endpoint's new address is not confirmed.
-// The longer it waits, the longer are the pauses. The row that is due is the only one that
-// goes on: another message for the same attempt finds that the attempt is not due.
+// wait plans the attempt for a later time, because the endpoint's new address is not
+// confirmed yet. waited is how long the endpoint has waited for the confirmation; the
+// pause grows with it. Only the due task continues the delivery: for any other message
+// about the same attempt, wait finds a later time stored and does nothing.
 func (w Worker) wait(ctx context.Context, t table.Tenant, m webhook.Message, sent webhook.Sent,
 	waited time.Duration) error {
 	now := w.Now()
@@ -38,5 +39,6 @@ func (w Worker) wait(ctx context.Context, t table.Tenant, m webhook.Message, sen
 	return table.Retry(ctx, tx.Commit)
 }
 
-// pauseFor returns the pause of what has waited for a confirmation.
+// pauseFor returns the pause before a delivery to an unconfirmed address is looked at
+// again: as long as it has waited so far, from 5 seconds to an hour.
 func pauseFor(waited time.Duration) time.Duration { return min(max(waited, schedule[0]), time.Hour) }

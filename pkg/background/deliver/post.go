@@ -24,23 +24,26 @@ import (
 // patience is how long one attempt may take.
 const patience = 15 * time.Second
 
-// mostEcho is how much of a response to a challenge is read.
+// mostEcho is how many bytes of the response to a challenge are read.
 const mostEcho = 4 << 10
 
-// Public returns the transport to public addresses. It checks the address at each
-// attempt and dials what it checked.
+// Public returns a transport that connects to public addresses only. At each attempt it
+// checks the address and dials the address that it checked.
 func Public() *http.Transport {
 	t := outbound.Public()
 	t.ResponseHeaderTimeout = patience
 	return t
 }
 
-// Local is the transport of svc dev: plain http reaches the machine itself, and everything
-// else is as in Public.
+// Local returns the transport of svc dev: plain http reaches the machine itself, and
+// everything else is as in Public.
 func Local() http.RoundTripper { return local{Public(), &http.Transport{DisableKeepAlives: true}} }
 
+// local sends plain http to the loopback address over loopback, and all other requests
+// over public.
 type local struct{ public, loopback http.RoundTripper }
 
+// RoundTrip implements http.RoundTripper.
 func (l local) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL.Scheme == "http" && outbound.IsLoopback(r.URL.Hostname()) {
 		return l.loopback.RoundTrip(r)
@@ -48,21 +51,25 @@ func (l local) RoundTrip(r *http.Request) (*http.Response, error) {
 	return l.public.RoundTrip(r)
 }
 
-// outcome is the result of one attempt: a fixed word, and never anything that the
-// receiver wrote, because an operator could read internal services with it.
+// outcome is the result of one attempt. word is one of a few fixed words, such as
+// "timeout". An outcome never has text that the receiver wrote: an operator could use it
+// to read internal services.
 type outcome struct {
 	word  string
 	took  time.Duration
-	after time.Duration // the receiver's Retry-After
-	echo  []byte        // of a challenge
-	err   error         // the table failed, and nothing was sent
+	after time.Duration // the pause that the receiver asks for (Retry-After)
+	echo  []byte        // the response body to a challenge
+	err   error         // an error of the table; then nothing was sent
 }
 
-// tableError is an error of the check that says nothing about the endpoint.
+// tableError is an error of the table in Worker.stands. It says nothing about the
+// endpoint.
 type tableError struct{ error }
 
-// post sends one signed message, if the endpoint may get it when the connection is
-// open. Else the word is webhook.Disabled. A transport follows no redirect.
+// post sends one signed message to the endpoint to. id identifies the message for the
+// receiver; secrets sign it. When the connection is open, post checks again that the
+// endpoint may get the message. If not, it sends nothing and the outcome's word is
+// webhook.Disabled. With echo it also reads the response body. post follows no redirect.
 func (w Worker) post(ctx context.Context, t table.Tenant, to *webhook.Record, id string, body []byte, secrets [][]byte,
 	echo bool) (out outcome) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -102,6 +109,7 @@ func (w Worker) post(ctx context.Context, t table.Tenant, to *webhook.Record, id
 	return out
 }
 
+// statusWord returns the word that is recorded for an HTTP status.
 func statusWord(status int) string {
 	switch {
 	case status == http.StatusGone:
@@ -116,6 +124,7 @@ func statusWord(status int) string {
 	return webhook.Succeeded
 }
 
+// wordOf returns the word that is recorded for an error of a request.
 func wordOf(err error) string {
 	var dns *net.DNSError
 	var record tls.RecordHeaderError
@@ -143,7 +152,8 @@ func wordOf(err error) string {
 	return "connection_error"
 }
 
-// retryAfter reads seconds or a date (RFC 9110 section 10.2.3).
+// retryAfter parses a Retry-After header: seconds or a date (RFC 9110 section 10.2.3). It
+// returns at most a day, and 0 for other text.
 func retryAfter(text string, now time.Time) time.Duration {
 	if seconds, err := strconv.Atoi(strings.TrimSpace(text)); err == nil {
 		return time.Duration(min(max(seconds, 0), 24*3600)) * time.Second

@@ -12,7 +12,8 @@ import (
 	"svc/pkg/domain/webhook"
 )
 
-// request does what an operator asked for.
+// request carries out a stored request of an operator: a test event, one event again,
+// or a range of events. It drops the request if the endpoint is not enabled.
 func (w Worker) request(ctx context.Context, t table.Tenant, m webhook.Message) error {
 	items, err := t.Batch(ctx, webhook.RequestKey(t, m.Endpoint, m.Request), webhook.BookKey(t, m.Person))
 	if err != nil || !items[0].Live(w.Now()) {
@@ -56,7 +57,7 @@ func (w Worker) request(ctx context.Context, t table.Tenant, m webhook.Message) 
 	return w.sendRange(ctx, t, r, m, q)
 }
 
-// test sends an invented event, once.
+// test sends the test event e to an endpoint, unless it was sent before.
 func (w Worker) test(ctx context.Context, t table.Tenant, r *webhook.Record, e event.Event) error {
 	key := webhook.DeliveryKey(t, r.ID, 0, e.ID)
 	if it, err := t.Get(ctx, key); err != nil || it.Found() {
@@ -83,8 +84,9 @@ func (w Worker) test(ctx context.Context, t table.Tenant, r *webhook.Record, e e
 		webhook.Attempt{At: at, Result: out.word, Millis: out.took.Milliseconds()}, nil)
 }
 
-// sendRange puts one message for each event of the range into the queue, a page at a
-// time.
+// sendRange puts a message for each event in the range of the request q into the queue,
+// one page for each call. If events are left, it also queues a message with which the
+// next call continues.
 func (w Worker) sendRange(ctx context.Context, t table.Tenant, r *webhook.Record, m webhook.Message,
 	q webhook.Request) error {
 	after := q.After
@@ -127,10 +129,11 @@ func (w Worker) sendRange(ctx context.Context, t table.Tenant, r *webhook.Record
 	return w.Later(ctx, 0, out...)
 }
 
-// number gives each message the number of its attempt.
+// number sets the Attempt of each message to the number of the next attempt of its
+// delivery: one more than the attempts that were made so far.
 func (w Worker) number(ctx context.Context, t table.Tenant, messages []webhook.Message) error {
 	keys := make([]table.Key, 0, 2*len(messages))
-	for _, m := range messages { // the second is where older versions wrote it
+	for _, m := range messages { // older builds stored the delivery at the second key
 		keys = append(keys, webhook.DeliveryKey(t, m.Endpoint, m.Shard, m.Event),
 			webhook.DeliveryKey(t, m.Endpoint, 0, m.Event))
 	}

@@ -14,9 +14,10 @@ import (
 // it is the subscription of an agent whose access has ended.
 var errEnded = errors.New("the endpoint has ended")
 
-// stands returns errEnded if the endpoint may get no message now: it is not as it was
-// read before, or it is a subscription whose access has ended. It removes such
-// a subscription. An error of the table is a tableError.
+// stands returns errEnded if the endpoint may get no message now. That is so if the
+// endpoint has changed since it was read as was, or if it is a subscription whose agent's
+// access has ended. stands removes such a subscription. A database error is returned as a
+// tableError.
 func (w Worker) stands(ctx context.Context, t table.Tenant, was *webhook.Record) error {
 	p, keys := w.DB.Platform("CLIENT"), []table.Key{was.From()}
 	if was.Subscription != nil {
@@ -50,7 +51,8 @@ func (w Worker) stands(ctx context.Context, t table.Tenant, was *webhook.Record)
 	return errEnded
 }
 
-// unlessEnded returns nil for errEnded, because then there is nothing more to do.
+// unlessEnded returns nil for errEnded, which leaves nothing more to do, and any other
+// error unchanged.
 func unlessEnded(err error) error {
 	if errors.Is(err, errEnded) {
 		return nil
@@ -58,7 +60,7 @@ func unlessEnded(err error) error {
 	return err
 }
 
-// remove removes a subscription, unless the agent has renewed it meanwhile.
+// remove removes the subscription ended, unless its agent has renewed it meanwhile.
 func remove(ctx context.Context, t table.Tenant, ended *webhook.Record) error {
 	return edit(ctx, t, ended.Subscription.Person(), func(book *webhook.Book, _ *table.Tx) bool {
 		r := book.Find(ended.ID)

@@ -14,14 +14,14 @@ import (
 	"svc/pkg/domain/trip"
 )
 
-// The bounds of one Advance: the trips it looks at, those at the same time, and the
-// steps of one trip.
+// The bounds of one Advance: the number of trips, how many it advances at the same
+// time, and the steps of one trip.
 const mostAdvanced, advancedAtOnce, stepsAhead = 200, 8, 100
 
-// Advance makes the steps of a sandbox's trips that are due within the time ahead, one
-// after the other: a scheduled trip becomes pending, and a wave of offers ends. Times
-// in the records stay those of the clock. A step that fails is logged; it is due later
-// anyway. Nothing happens to a trip for which skip returns true.
+// Advance makes the dispatch steps of a sandbox's trips that become due within the
+// duration ahead, as if that time had passed: a scheduled trip becomes pending, and a
+// wave of offers ends. The records get the real time. A step that fails is logged; its
+// due task makes the step later. Trips for which skip returns true are left alone.
 func (w Worker) Advance(ctx context.Context, t table.Tenant, ahead time.Duration, skip func(trip.Trip) bool) error {
 	flags, err := t.Get(ctx, authz.FlagsKey(t, 0))
 	if err != nil || !tenant.IsSandbox(flags) || tenant.Gone(flags) {
@@ -49,7 +49,8 @@ func (w Worker) Advance(ctx context.Context, t table.Tenant, ahead time.Duration
 	return group.Wait()
 }
 
-// advance makes the steps of one trip.
+// advance makes the dispatch steps of one trip of a sandbox that become due within the
+// duration left.
 func (w Worker) advance(ctx context.Context, t table.Tenant, id string, left time.Duration) error {
 	for range stepsAhead {
 		ends := true

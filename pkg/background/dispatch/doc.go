@@ -1,6 +1,7 @@
 // Package dispatch finds drivers for trips. It is the worker behind a queue: a
-// message, or a row that is due, names a trip, and Worker.Step does what the
-// current state of the trip needs.
+// message, or a due task (pkg/data/due), names a trip, and Worker.Step does what the
+// current state of the trip needs. A wave is the group of drivers who get an offer of
+// the trip at the same time.
 //
 //	feed.go     the messages that follow from the table's stream
 //	step.go     what a trip needs now: one conditional transaction
@@ -9,9 +10,9 @@
 //
 // A step reads the trip, the state of its search and the tenant's settings, and
 // changes them on the condition that nobody else has. So messages may be repeated,
-// late, disordered or lost: a repeated one finds nothing to do, and the row that is
-// due replaces a lost one. The end of a wave and the time of a scheduled trip are
-// such rows, written in the transaction of the change that needs them.
+// late, disordered or lost: a repeated one finds nothing to do, and a due task
+// replaces a lost one. The end of a wave and the time of a scheduled trip have such
+// tasks, stored in the transaction of the change that needs them.
 //
 // The worker gives offers only. Whoever accepts first gets the trip, as specified,
 // so no race of the worker can give a trip to two drivers.

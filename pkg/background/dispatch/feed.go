@@ -12,26 +12,26 @@ import (
 	"svc/pkg/domain/trip"
 )
 
-// Message names a trip that needs a step.
+// Message names a trip that needs a step. Trip may also be pending or pendingAgain, for
+// all waiting trips of the tenant, or offline followed by a driver's id.
 type Message struct {
 	Tenant string `json:"tenant"`
 	Trip   string `json:"trip"`
 }
 
-// Feed is the part of the stream's second reader that tells the worker which trips
-// have changed.
+// Feed reads the table's stream and tells the worker which trips have changed.
 type Feed struct {
 	DB *table.DB
 	// Send passes messages on. After an error the stream delivers the batch again.
 	Send func(context.Context, []Message) error
 }
 
-// steps are the statuses that a step may have to do with.
+// steps are the statuses in which a trip may need a step of the worker.
 var steps = []trip.Status{trip.Pending, trip.Searching, trip.CollectingOffers, trip.Scheduled, trip.Assigned,
 	trip.Cancelled}
 
-// atOnce is the number of changes that are sent together, and sent again one by one
-// after an error.
+// atOnce is the number of changes whose messages are sent together. After an error, each
+// change is tried alone.
 const atOnce = 10
 
 // Process sends a message for each trip of the batch that is dispatched or

@@ -10,17 +10,20 @@ import (
 	"svc/pkg/domain/driver"
 )
 
-// offline stands before the id of a driver in a message: the driver has gone offline.
+// offline is the prefix of a driver's id in Message.Trip. The message says that the
+// driver went offline.
 const offline = "OFFLINE#"
 
-// wentOffline reports whether the change of a driver ends the driver's work.
+// wentOffline reports whether a driver could work before the change, and is offline or
+// disabled after it.
 func wentOffline(c stream.Change) bool {
 	gone := func(it table.Item) bool { return it.Text("status") == driver.Offline || it.Flag("disabled") }
 	return c.Old.Found() && c.New.Found() && !gone(c.Old) && gone(c.New)
 }
 
-// release ends the offer of a driver who is offline, and makes the step of its trip: it is
-// offered to the next driver. A driver who came back meanwhile keeps the offer.
+// release withdraws the offer of a driver who went offline, and makes a step of the
+// offered trip, so that the next driver gets an offer. A driver who came back meanwhile
+// keeps the offer.
 func (w Worker) release(ctx context.Context, t table.Tenant, id string) error {
 	var tripID string
 	err := table.Retry(ctx, func(ctx context.Context) error {

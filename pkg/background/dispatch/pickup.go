@@ -17,23 +17,24 @@ import (
 	"svc/pkg/domain/trip"
 )
 
-// pending stands for a trip in a message: all trips of the tenant that were
-// requested before it had a dispatch. pendingAgain is a later pass, for requests
-// that were under way when the setting changed.
+// pending in Message.Trip means all trips of the tenant that were requested while its
+// dispatch was off. pendingAgain is a later pass, for requests that were under way when
+// the setting changed.
 const pending, pendingAgain = "PENDING", "PENDING#again"
 
-// mostPickedUp is how many trips one pass takes.
+// mostPickedUp is the maximum number of trips that one pass of pickUp marks.
 const mostPickedUp = 100
 
-// switchedOn reports whether a change of settings begins to dispatch trips.
+// switchedOn reports whether a change of the tenant's settings turns its dispatch on.
 func switchedOn(c stream.Change) bool {
 	was, errWas := settings.Kind.FromItem(c.Old)
 	now, errNow := settings.Kind.FromItem(c.New)
 	return errWas == nil && errNow == nil && was.Dispatch.Mode == settings.Manual && now.Dispatch.Mode != settings.Manual
 }
 
-// pickUp makes trips that are pending dispatched ones. The stream tells of each, and
-// its search begins. Another pass is due in a minute while there are any.
+// pickUp marks the tenant's pending trips as dispatched. The stream reports each of
+// these changes, and then the search for a driver begins. Passes repeat each minute
+// until one finds no trip.
 func (w Worker) pickUp(ctx context.Context, t table.Tenant, m Message) error {
 	d, err := settings.Read(ctx, t)
 	if err != nil || d.Dispatch.Mode == settings.Manual {

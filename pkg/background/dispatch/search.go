@@ -18,16 +18,16 @@ import (
 	"svc/pkg/domain/trip"
 )
 
-// The bounds of how long an offer stands, in seconds. A message of SQS can be
-// delayed by fifteen minutes.
+// shortest and longest bound how long an offer is valid, in seconds. SQS can delay the
+// message for the end of an offer by fifteen minutes at most.
 const shortest, longest = 5, 900
 
 // find offers the trip to the next drivers, unless a driver still holds an offer.
 func (v *view) find(ctx context.Context) error {
 	switch {
 	case v.search.Ended && v.trip.Status == trip.Pending:
-		return v.close(ctx) // nobody took it
-	case v.search.Ended: // it was given back
+		return v.close(ctx) // no driver took the trip
+	case v.search.Ended: // the driver gave the trip back
 		v.search = dispatch.Search{Asked: v.search.Asked}
 	}
 	live, err := v.live()
@@ -38,14 +38,15 @@ func (v *view) find(ctx context.Context) error {
 	case live > 0:
 		return v.follow(ctx, live)
 	case len(v.search.Now) == 0 && v.search.Wave > 0 && !v.search.Over(v.now.Add(v.ahead)):
-		return nil // nobody was there; the row of the wave's end is due later
+		return nil // the wave found no driver; its due task searches again
 	case v.search.Wave >= v.settings.MaxWaves:
 		return v.stop(ctx, "No driver took the trip.")
 	}
 	return v.wave(ctx)
 }
 
-// follow makes the status say how many drivers hold an offer.
+// follow sets the trip's status by live, the number of drivers who hold an offer of the
+// trip.
 func (v *view) follow(ctx context.Context, live int) error {
 	if v.trip.Status == statusOf(live) {
 		return nil
@@ -53,6 +54,7 @@ func (v *view) follow(ctx context.Context, live int) error {
 	return v.change(ctx, nil, func(t trip.Trip) (trip.Trip, error) { return v.offered(t, live) })
 }
 
+// statusOf returns the status of a trip of which live drivers hold an offer.
 func statusOf(live int) trip.Status {
 	if live > 1 {
 		return trip.CollectingOffers
@@ -60,7 +62,7 @@ func statusOf(live int) trip.Status {
 	return trip.Searching
 }
 
-// offered returns the trip in the status for so many live offers.
+// offered returns t with the status of a trip of which live drivers hold an offer.
 func (v *view) offered(t trip.Trip, live int) (trip.Trip, error) {
 	switch want := statusOf(live); {
 	case t.Status == want:
@@ -71,7 +73,7 @@ func (v *view) offered(t trip.Trip, live int) (trip.Trip, error) {
 	return t.Search(trip.BySystem(), v.now)
 }
 
-// wave gives offers to the nearest drivers. Without any, the trip stays in
+// wave gives offers to the nearest drivers. If it finds none, the trip stays in
 // SEARCHING, and the next wave looks again.
 func (v *view) wave(ctx context.Context) error {
 	most := v.settings.WaveSize
@@ -103,7 +105,7 @@ func (v *view) wave(ctx context.Context) error {
 		if v.open.Found() {
 			tx.Delete(v.open.Key)
 		}
-		if err := v.withdraw(tx); err != nil { // those that end ahead of their time
+		if err := v.withdraw(tx); err != nil { // the last wave has offers left if it ends ahead of its time
 			return err
 		}
 		for i, c := range found {
@@ -127,9 +129,10 @@ func (v *view) wave(ctx context.Context) error {
 	return err
 }
 
-// assign gives the trip to the driver without asking. The driver's item for an offer
-// is written too and holds until then. So no search that found the same driver
-// meanwhile, in an index that lags, assigns a second trip.
+// assign gives the trip to the driver c at once, without waiting until the driver accepts
+// an offer. It also stores an offer for the driver, valid until the given time. So
+// another search that finds the same driver in an outdated index does not assign a second
+// trip.
 func (v *view) assign(ctx context.Context, c location.Candidate, until time.Time) error {
 	slots, err := v.slots(ctx, []string{c.ID})
 	if err != nil {
@@ -148,7 +151,8 @@ func (v *view) assign(ctx context.Context, c location.Candidate, until time.Time
 	return err
 }
 
-// slots reads the items of the drivers' offers.
+// slots reads the item of each driver in which the driver's offer is stored, if there is
+// one.
 func (v *view) slots(ctx context.Context, drivers []string) ([]table.Item, error) {
 	keys := make([]table.Key, len(drivers))
 	for i, id := range drivers {
@@ -157,7 +161,7 @@ func (v *view) slots(ctx context.Context, drivers []string) ([]table.Item, error
 	return v.tenant.Batch(ctx, keys...)
 }
 
-// mostOwn is how many of a driver's newest trips are looked at.
+// mostOwn is how many of a driver's newest trips suits examines.
 const mostOwn = 10
 
 // suits reports whether the driver takes the service type, was not asked before,

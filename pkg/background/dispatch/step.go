@@ -20,22 +20,23 @@ import (
 	"svc/pkg/domain/trip"
 )
 
-// Worker makes the steps.
+// Worker makes the dispatch steps of trips.
 type Worker struct {
 	DB  *table.DB
 	Now func() time.Time
-	// Later asks for a step after a delay, sooner than the sweep of what is due. It
-	// may fail or be nil: the sweep makes the step too.
+	// Later requests a step after a delay, sooner than the sweep of due tasks makes it.
+	// It may fail or be nil: the sweep makes the step too.
 	Later func(ctx context.Context, m Message, delay time.Duration) error
 }
 
-// Book is the worker's tasks that are due at a later time.
+// Book is the list of the worker's due tasks.
 func (w Worker) Book() due.Book { return due.Book{DB: w.DB, Name: "dispatch", Now: w.Now} }
 
-// kind is the kind of the worker's tasks; the id is that of a trip.
+// kind is the kind of the worker's due tasks. The id of a task is the Trip of its
+// Message.
 const kind = "trip"
 
-// Sweep makes the steps that are due.
+// Sweep makes the dispatch steps for which a task is due.
 func (w Worker) Sweep(ctx context.Context) error {
 	return w.Book().Sweep(ctx, func(ctx context.Context, k due.Task) error {
 		return w.Step(ctx, Message{k.Tenant, k.ID})
@@ -45,7 +46,8 @@ func (w Worker) Sweep(ctx context.Context) error {
 // errMoved means that something has changed since the step read it.
 var errMoved = errors.New("the trip, its search or a driver has changed meanwhile")
 
-// Step does what the trip needs now. A panic is its error.
+// Step does what the message asks for: the next dispatch step of a trip, or what the
+// special values of Message.Trip mean. A panic is returned as an error.
 func (w Worker) Step(ctx context.Context, m Message) (err error) {
 	defer panics.Catch(&err)
 	t := w.DB.Tenant(m.Tenant)
@@ -58,7 +60,8 @@ func (w Worker) Step(ctx context.Context, m Message) (err error) {
 	return w.attempt(ctx, t, m.Trip, func(v *view) error { return v.step(ctx) })
 }
 
-// attempt reads what the trip needs and does it, again after a conflict.
+// attempt reads what a step of the trip needs and calls do with it. After a conflict it
+// reads everything again and repeats do.
 func (w Worker) attempt(ctx context.Context, t table.Tenant, id string, do func(*view) error) error {
 	err := table.Retry(ctx, func(ctx context.Context) error {
 		v, err := w.look(ctx, t, id)
@@ -79,8 +82,9 @@ func (w Worker) attempt(ctx context.Context, t table.Tenant, id string, do func(
 // again is the pause before a step that failed is made again.
 const again = time.Minute
 
-// Handle makes a step. If it fails, it is due again, so its message need not come
-// again. The error is that of the row that says so.
+// Handle makes a step. If the step fails, Handle logs the error and adds a due task for
+// it, so the queue need not deliver the message again. It returns an error only if it
+// cannot add the task.
 func (w Worker) Handle(ctx context.Context, m Message) error {
 	err := w.Step(ctx, m)
 	if err == nil {
@@ -92,19 +96,20 @@ func (w Worker) Handle(ctx context.Context, m Message) error {
 	return tx.Commit(ctx)
 }
 
-// view is what a step has read.
+// view has what a step has read of a trip, its search and its tenant. Its methods make
+// the step.
 type view struct {
 	Worker
 	tenant table.Tenant
-	id     string
+	id     string // of the trip
 	now    time.Time
-	ahead  time.Duration // what is due so much later is due now
+	ahead  time.Duration // what is due within this time counts as due
 
 	item     table.Item // the trip, not Found if it was deleted
 	trip     trip.Trip
-	state    table.Item // of the search
+	state    table.Item // the item of search
 	search   dispatch.Search
-	open     table.Item   // the entry in the list of open trips
+	open     table.Item   // the trip's entry in the list of open trips
 	asked    []table.Item // the offers that the drivers of the last wave hold
 	settings settings.Dispatch
 	wait     time.Duration // until the search for the driver of a booked trip begins
@@ -113,6 +118,8 @@ type view struct {
 	gone     bool // the tenant is deleted or being deleted
 }
 
+// look reads what a step needs: the trip, its search, the offers of the last wave, and
+// the tenant's settings and flags.
 func (w Worker) look(ctx context.Context, t table.Tenant, id string) (*view, error) {
 	v := &view{Worker: w, tenant: t, id: id, now: w.Now()}
 	items, err := t.Batch(ctx, trip.Key(t, id), dispatch.SearchKey(t, id), dispatch.OpenKey(t, id), settings.Key(t),
@@ -150,7 +157,8 @@ func (w Worker) look(ctx context.Context, t table.Tenant, id string) (*view, err
 	return v, err
 }
 
-// step decides what the trip needs.
+// step makes the next dispatch step that the status of the trip and the tenant's settings
+// require, if any.
 func (v *view) step(ctx context.Context) error {
 	switch {
 	case v.gone:
@@ -161,7 +169,7 @@ func (v *view) step(ctx context.Context) error {
 		return v.schedule(ctx)
 	case !v.trip.Status.Acceptable():
 		return v.close(ctx)
-	case !v.trip.Dispatched: // an operator took it from its driver
+	case !v.trip.Dispatched: // an operator took the trip from its driver
 		return nil
 	case v.early():
 		return v.schedule(ctx)
@@ -176,8 +184,9 @@ func (v *view) step(ctx context.Context) error {
 // early reports whether it is too early to search for the driver of a booked trip.
 func (v *view) early() bool { return v.wait > v.ahead }
 
-// schedule makes a scheduled trip pending at its time. Before that time it writes
-// the row that is due then, also for a trip that lost its driver.
+// schedule makes a scheduled trip pending when it is time to search for its driver.
+// Before that time it adds a due task for that time, also for a trip that lost its
+// driver.
 func (v *view) schedule(ctx context.Context) error {
 	if v.trip.ScheduledFor == nil {
 		return nil
@@ -190,8 +199,9 @@ func (v *view) schedule(ctx context.Context) error {
 	return v.change(ctx, nil, func(t trip.Trip) (trip.Trip, error) { return t.Due(trip.BySystem(), v.now) })
 }
 
-// close ends what is left of the search for a trip that needs no driver any more.
-// If the trip is given back, the search begins anew.
+// close ends the search for a trip that needs no driver any more: it withdraws the
+// offers, and deletes the entry in the list of open trips. If the driver gives the trip
+// back later, a new search begins.
 func (v *view) close(ctx context.Context) error {
 	if !v.open.Found() && len(v.search.Now) == 0 && v.search.Wave == 0 && !v.search.Ended {
 		return nil
@@ -223,7 +233,7 @@ func (v *view) withdraw(tx *table.Tx) error {
 	return nil
 }
 
-// list puts the trip into the list of open trips.
+// list puts the trip into the list of open trips, from which drivers choose.
 func (v *view) list(ctx context.Context) error {
 	if v.open.Found() {
 		return nil
@@ -234,7 +244,7 @@ func (v *view) list(ctx context.Context) error {
 	return tx.Commit(ctx)
 }
 
-// unchanged requires in the transaction that the trip is as the step read it.
+// unchanged adds to the transaction the condition that the trip is as the step read it.
 func (v *view) unchanged(tx *table.Tx) {
 	if v.item.Found() {
 		tx.Check(v.item.Key).If("'version' = ?", v.trip.Version).Else(errMoved)
@@ -243,7 +253,8 @@ func (v *view) unchanged(tx *table.Tx) {
 	}
 }
 
-// stop ends the search for a driver; nobody took the trip.
+// stop ends the search for a driver. If the trip is no longer pending, it becomes pending
+// again, and its log gets the reason.
 func (v *view) stop(ctx context.Context, reason string) error {
 	if v.trip.Status == trip.Pending || !v.state.Found() {
 		return v.close(ctx)
@@ -258,8 +269,8 @@ func (v *view) stop(ctx context.Context, reason string) error {
 	}, func(t trip.Trip) (trip.Trip, error) { return t.Unanswered(trip.BySystem(), reason, v.now) })
 }
 
-// change changes the trip, and adds further writes to the transaction, on the
-// condition that the trip is as the step read it.
+// change stores the trip as act returns it, and commits the writes of also in the same
+// transaction, on the condition that the trip is as the step read it. also may be nil.
 func (v *view) change(ctx context.Context, also func(*table.Tx) error, act func(trip.Trip) (trip.Trip, error)) error {
 	var failed error
 	s := trip.Store{Tenant: v.tenant, WriteShards: v.shards, Now: v.now, Flags: v.flags,
@@ -283,8 +294,8 @@ func (v *view) change(ctx context.Context, also func(*table.Tx) error, act func(
 	return err
 }
 
-// live returns how many drivers of the last wave hold an offer of the trip that does
-// not end yet.
+// live returns how many drivers of the last wave hold an offer of the trip that has not
+// ended.
 func (v *view) live() (n int, err error) {
 	for _, it := range v.asked {
 		o, ok, err := dispatch.Held(it, v.now.Add(v.ahead))

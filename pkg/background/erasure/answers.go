@@ -16,19 +16,20 @@ import (
 )
 
 const (
-	// lately is how far back an erasure looks for those who got responses that tell of
-	// the person. A stored response ends after a day, and the table deletes it some days
-	// later.
+	// lately is how far back an erasure looks for actors who may have got a response
+	// about the person. A stored response expires after a day, and DynamoDB deletes it
+	// some days later.
 	lately = 8 * 24 * time.Hour
-	// actorsAtOnce is how many actors' responses one read covers.
+	// actorsAtOnce is the maximum number of actors whose responses one call reads.
 	actorsAtOnce = 50
 	// afterAll sorts after every stored response of an actor.
 	afterAll = "~"
 )
 
-// readAnswers reads the stored responses to others that tell of the person: to the
-// company's operators, and to everybody who had to do with the person's trips. A
-// position is an actor and the range key of a response.
+// readAnswers reads the stored responses (idempotency records of pkg/edge/api) of other
+// actors that mention the person. These actors are the company's operators and
+// everybody who took part in the person's trips. The position after has the form
+// <actor>#<range key>.
 func readAnswers(ctx context.Context, p person, after string, limit int) (out table.Page, err error) {
 	actors, about, err := p.others(ctx)
 	if err != nil {
@@ -64,11 +65,11 @@ func readAnswers(ctx context.Context, p person, after string, limit int) (out ta
 	return out, nil
 }
 
-// others returns the actors, sorted, to whom a stored response may tell of the
-// person, and the identifiers by which it is known.
+// others returns the actors, sorted, whose stored responses may mention the person, and
+// the identifiers by which such a response is recognized.
 func (p person) others(ctx context.Context) (actors, about []string, err error) {
 	about = append([]string{p.id}, p.methods...)
-	now, _ := timestamp.Parse(p.at) // written by this service
+	now, _ := timestamp.Parse(p.at) // always valid: this service wrote it
 	since := timestamp.Format(now.Add(-lately))
 	each := func(partition string, q table.Query, one func(table.Item) error) {
 		if err != nil {
@@ -124,6 +125,7 @@ func (p person) others(ctx context.Context) (actors, about []string, err error) 
 	return actors, about, err
 }
 
+// eraseAnswer replaces a stored response that mentions the person by an error.
 func eraseAnswer(_ context.Context, _ person, tx *table.Tx, it table.Item) error {
 	return api.ForgetAnswer(tx, it)
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -29,20 +30,32 @@ import (
 // that contain it, in any form of letters.
 func scan(t *testing.T, s *apptest.Service, values []string) map[string][]string {
 	t.Helper()
-	found, lowered := map[string][]string{}, make([]string, len(values))
-	for i, value := range values {
-		lowered[i] = strings.ToLower(value)
-	}
+	found, has := map[string][]string{}, finder(values)
 	for _, it := range items(t, s) {
-		text := strings.ToLower(flat(it))
-		for i, value := range values {
-			if strings.Contains(text, lowered[i]) {
+		text := flat(it)
+		for _, value := range values {
+			if has(text, value) {
 				found[value] = append(found[value], flat(map[string]types.AttributeValue{"type": it["type"], "pk": it["pk"],
 					"sk": it["sk"]}))
 			}
 		}
 	}
 	return found
+}
+
+// finder returns a function that reports whether a text contains one of the values, in any form of
+// letters. Hashes and identifiers have any four characters somewhere, so a value of at most four must
+// stand between others than letters and digits.
+func finder(values []string) func(text, value string) bool {
+	patterns := map[string]*regexp.Regexp{}
+	for _, value := range values {
+		pattern := regexp.QuoteMeta(value)
+		if len(value) <= 4 {
+			pattern = `(^|[^0-9a-z])` + pattern + `($|[^0-9a-z])`
+		}
+		patterns[value] = regexp.MustCompile(`(?i)` + pattern)
+	}
+	return func(text, value string) bool { return patterns[value].MatchString(text) }
 }
 
 // flat returns the texts, numbers and bytes of an item.
@@ -66,15 +79,10 @@ func flat(it map[string]types.AttributeValue) string {
 // everywhere is scan, and also reads the files and the logs.
 func everywhere(t *testing.T, s *apptest.Service, values []string) map[string][]string {
 	t.Helper()
-	found := scan(t, s, values)
-	lowered := make([]string, len(values))
-	for i, value := range values {
-		lowered[i] = strings.ToLower(value)
-	}
+	found, has := scan(t, s, values), finder(values)
 	look := func(where, text string) {
-		lower := strings.ToLower(text)
-		for i, value := range values {
-			if strings.Contains(lower, lowered[i]) {
+		for _, value := range values {
+			if has(text, value) {
 				found[value] = append(found[value], where)
 			}
 		}

@@ -15,8 +15,9 @@ type line struct {
 	Data any    `json:"data"`
 }
 
-// export adds the next part to a copy. The part that was saved last counts, so what a
-// process wrote that ended before it could save is written again.
+// export writes the next part of a copy of the person's data. rec.Bytes is how much of
+// the file was saved. A process may end after it has written more but before it saves;
+// that rest is cut off and written again.
 func (r Runner) export(ctx context.Context, p person, rec privacy.Record) (privacy.Record, error) {
 	may, err := r.allowed(ctx, p.t, rec)
 	if err != nil {

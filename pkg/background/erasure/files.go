@@ -9,8 +9,8 @@ import (
 	"svc/pkg/domain/privacy"
 )
 
-// remove deletes files whose names begin so. After a restore there are no files to
-// delete: the erasure before it has deleted them.
+// remove deletes the files whose names begin with one of names. After a restore of the
+// table from a backup, p.files is nil: the first erasure has deleted the files.
 func (p person) remove(ctx context.Context, names ...string) error {
 	if p.files == nil {
 		return nil
@@ -23,7 +23,7 @@ func (p person) remove(ctx context.Context, names ...string) error {
 	return nil
 }
 
-// eraseExport deletes the file of an export, because nobody knows who is in it. An
+// eraseExport deletes the file of an export, because the file may contain the person. An
 // export that is under way begins again.
 func eraseExport(ctx context.Context, p person, tx *table.Tx, it table.Item) error {
 	rec, err := export.Kind.FromItem(it)
@@ -41,9 +41,9 @@ func eraseExport(ctx context.Context, p person, tx *table.Tx, it table.Item) err
 	return nil
 }
 
-// eraseImport deletes the files of an import, and the headings that mean nothing: those
-// of a file without a header are its first row. An import that is under way has the rest
-// of its rows to read, so the erasure waits for it.
+// eraseImport deletes the files of an import. It also clears the ignored headings,
+// because in a file without a header they are values of the first row. An import that is
+// under way still reads its rows, so the erasure waits for it with table.ErrConflict.
 func eraseImport(ctx context.Context, p person, tx *table.Tx, it table.Item) error {
 	rec, err := imports.Kind.FromItem(it)
 	if err != nil || rec.Status == imports.Waiting || rec.Gone && len(rec.Ignored)+len(rec.Shape.Ignored) == 0 {

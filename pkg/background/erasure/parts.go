@@ -10,16 +10,18 @@ import (
 	"svc/pkg/domain/trip"
 )
 
-// part is what the retention of one kind of data (tenant.Retention) removes from the
-// trips, or from the orders.
+// part is one kind of data that a tenant's retention (tenant.Retention) removes from old
+// trips or orders.
 type part struct {
-	name string // in what is stored of the retention
+	name string // its key in retained.Positions
 	days func(tenant.Retention) int
 	aged
-	edits map[string]func(document) (changed bool, err error) // by type of item
+	edits map[string]func(document) (changed bool, err error) // by type of item: removes the data from the document
 }
 
-// aged is a list in the order of time.
+// aged reads trips or orders from the oldest on. older returns index entries from before
+// a time, and key returns the key of an item. state reports whether the trip or order has
+// ended (over), and when it was last changed.
 type aged struct {
 	older func(ctx context.Context, t table.Tenant, before time.Time, after string, limit int) (table.Page, error)
 	key   func(t table.Tenant, id string) table.Key
@@ -37,8 +39,10 @@ var (
 	}}
 )
 
+// daysOfAddresses returns after how many days addresses are removed; 0 means never.
 func daysOfAddresses(r tenant.Retention) int { return r.Addresses }
 
+// parts are the kinds of personal data that a tenant's retention removes after some days.
 var parts = []part{
 	{"addresses", daysOfAddresses, trips, map[string]func(document) (bool, error){
 		"trip": func(doc document) (bool, error) { return cut(doc, "oa", "da"), nil }}},
@@ -59,7 +63,8 @@ var parts = []part{
 // orderWords are the members of an order that tell where its rider is.
 var orderWords = []string{"deliveryAddress"}
 
-// remove adds to the transaction what removes the part from a row.
+// remove adds a write to the transaction that removes the part's data from row, an item
+// in the partition of a trip or order.
 func (p part) remove(tx *table.Tx, row table.Item) error {
 	edit := p.edits[row.Type]
 	if edit == nil {

@@ -30,7 +30,8 @@ type person struct {
 
 func (p person) rider() bool { return p.audience == authz.Rider }
 
-// person reads whom a request is about. After a restore the record may be gone.
+// person reads the person whom a request is about. After a restore the person's record
+// may be missing; then item is not Found.
 func (r Runner) person(ctx context.Context, t table.Tenant, rec privacy.Record) (person, error) {
 	p := person{db: r.DB, files: r.Files, t: t, audience: rec.Audience(), id: rec.Subject(), at: rec.UpdatedAt}
 	var err error
@@ -99,7 +100,7 @@ func (p person) reasons(ctx context.Context) ([]privacy.PrivacyReason, error) {
 	return out, err
 }
 
-// any reports whether an item of an index's partition has the property.
+// any reports whether has returns true for an item of the index's partition.
 func (p person) any(ctx context.Context, partition string, index int, has func(table.Item) bool) (bool, error) {
 	for items, err := range p.t.Pages(ctx, partition, table.Query{Index: index, Limit: 500, Backward: true}) {
 		if err != nil {

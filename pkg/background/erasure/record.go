@@ -19,8 +19,8 @@ import (
 	"svc/pkg/domain/trip"
 )
 
-// eraseRecord replaces the person's record by one that says when the person was
-// erased, removes the sign-in row and the rows by which a search finds the person.
+// eraseRecord replaces the person's record by one that says when the person was erased.
+// It also removes the sign-in row and the rows by which a search finds the person.
 func eraseRecord(ctx context.Context, p person, tx *table.Tx, it table.Item) error {
 	counted, err := p.t.Get(ctx, projection.CountedKey(it.Key))
 	if err != nil {
@@ -30,7 +30,7 @@ func eraseRecord(ctx context.Context, p person, tx *table.Tx, it table.Item) err
 	if err != nil {
 		return err
 	}
-	if err := p.unfind(ctx, sets); err != nil { // before the item that says which rows there are
+	if err := p.unfind(ctx, sets); err != nil { // rows first, because the stored item lists them
 		return err
 	}
 	if counted.Found() && next.Doc != nil {
@@ -69,8 +69,8 @@ func eraseRecord(ctx context.Context, p person, tx *table.Tx, it table.Item) err
 	return nil
 }
 
-// eraseLeft removes what the record of an erased person has beside the erased form: an
-// older build kept members that it did not know, and ratings that came later.
+// eraseLeft removes what is left in the record of a person who was erased before: fields
+// that an older build did not know and kept, and ratings that came after the erasure.
 func (p person) eraseLeft(tx *table.Tx, it, record table.Item) error {
 	doc, err := codec.Marshal(record.Doc)
 	if err == nil && (string(doc) != it.Raw() || it.Has("ratingSum") || it.Has("ratingCount")) {
@@ -79,7 +79,8 @@ func (p person) eraseLeft(tx *table.Tx, it, record table.Item) error {
 	return err
 }
 
-// unfind deletes the search rows of sets.
+// unfind deletes the search rows of the sets. A set has the search rows for one version
+// of a rider's search words.
 func (p person) unfind(ctx context.Context, sets []customer.RowSet) error {
 	for _, set := range sets {
 		for chunk := range slices.Chunk(set.Rows(p.t, p.id), 100) {
@@ -131,22 +132,24 @@ func readAudit(ctx context.Context, p person, after string, limit int) (table.Pa
 	return page, err
 }
 
-// ofUnknownRider reports whether an entry of an older build has a payment method and does
-// not say whose. Its values go with the next rider or driver who is erased.
+// ofUnknownRider reports whether an audit entry of an older build is about a payment
+// method without naming the rider. The values of such an entry are erased with the next
+// rider or driver of the tenant.
 func ofUnknownRider(it table.Item) bool {
 	return strings.Contains(it.Raw(), `"what":"payment.`) && !strings.Contains(it.Raw(), `"`+ids.Customer+`_`)
 }
 
-// auditKept are the members of values that stay, by the first word of what was changed.
-// They hold identifiers, statuses and amounts. Of other changes no value stays.
+// auditKept has the fields of an audit entry's values that an erasure keeps. The key is
+// the first word of the entry's field what, such as "trip". The kept fields hold
+// identifiers, statuses and amounts. For all other words the whole value is erased.
 var auditKept = map[string][]string{
 	"trip":    {"tripCode", "status", "customerId", "driverId", "finalFare", "version"},
 	"privacy": {"of"},
 }
 
-// eraseAudit removes the values of an entry that concerns the person. Who changed
-// what, and when, stays. The names that an entry of a rider holds are those under which
-// search rows may still be.
+// eraseAudit removes the values of an audit entry that concerns the person. Who changed
+// what, and when, stays. A rider's entry shows earlier names, so the search rows under
+// these names are deleted too.
 func eraseAudit(ctx context.Context, p person, tx *table.Tx, it table.Item) error {
 	doc, err := table.DecodeDoc[document](it)
 	if err != nil {
@@ -184,8 +187,8 @@ func eraseAudit(ctx context.Context, p person, tx *table.Tx, it table.Item) erro
 	return nil
 }
 
-// keepOnly removes every other member of a member that is an object. Nothing stays of
-// one that is not.
+// keepOnly removes from the object doc[name] every member that kept does not list. If
+// doc[name] is not an object, gone replaces it.
 func keepOnly(doc document, name string, kept []string) (changed bool, err error) {
 	var inner document
 	if json.Unmarshal(doc[name], &inner) != nil {
@@ -204,15 +207,15 @@ func keepOnly(doc document, name string, kept []string) (changed bool, err error
 	return changed, err
 }
 
-// gone stands in place of values that were erased.
+// gone replaces values of the audit log that were erased.
 const gone = `{"erased":true}`
 
-// unfindOlder deletes the search rows of a record as an audit entry shows it: those
-// of a set that has ended are in no item, but are still stored for a while.
+// unfindOlder deletes the search rows under the names in shown, the record in an audit
+// entry. No item names the rows of an earlier set, but they stay stored for a while.
 func (p person) unfindOlder(ctx context.Context, shown json.RawMessage) error {
 	var r customer.Record
 	if json.Unmarshal(shown, &r) != nil || r.ID != p.id {
-		return nil // of another form, without the names
+		return nil // the entry has another form, without the names
 	}
 	counted, err := p.t.Get(ctx, projection.CountedKey(p.item.Key))
 	if err != nil {
@@ -230,7 +233,8 @@ func (p person) unfindOlder(ctx context.Context, shown json.RawMessage) error {
 	return nil
 }
 
-// unlead deletes the rows by which an import or a booking finds the person of a record.
+// unlead deletes the rows under which an import or a booking finds the person. Their keys
+// have the external identifier and the phone number in record.
 func (p person) unlead(ctx context.Context, record json.RawMessage) error {
 	var r struct {
 		ID         string        `json:"id"`
@@ -239,12 +243,12 @@ func (p person) unlead(ctx context.Context, record json.RawMessage) error {
 		Number     *phone.Number `json:"number"`
 	}
 	if json.Unmarshal(record, &r) != nil || r.ID != p.id {
-		return nil // of another form
+		return nil // the record has another form
 	}
 	number := ""
 	if r.Number.Of(r.Phone) {
 		number = r.Number.E164
-	} else if r.Phone != nil { // a driver's is stored with its country code
+	} else if r.Phone != nil { // a driver's phone is stored with its country code
 		number, _ = phone.International(*r.Phone)
 	}
 	if p.rider() && number != "" {
@@ -255,6 +259,5 @@ func (p person) unlead(ctx context.Context, record json.RawMessage) error {
 	return imports.Forget(ctx, p.t, p.audience, p.id, r.ExternalID, number)
 }
 
-// mostSets is how many sets of search rows may have ended so lately that their rows
-// are still stored.
+// mostSets is how many sets of search rows before the current one may still be stored.
 const mostSets = 20

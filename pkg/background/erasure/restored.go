@@ -11,7 +11,7 @@ import (
 	"svc/pkg/domain/privacy"
 )
 
-// Erased is an entry of the journal of erasures: whom a request has erased.
+// Erased is an entry of the journal of erasures: which person a request has erased.
 type Erased struct {
 	Tenant  string `json:"tenant"` // identifier
 	Request string `json:"request"`
@@ -19,7 +19,8 @@ type Erased struct {
 	At      string `json:"at"`
 }
 
-// Journal calls one for each erasure of a tenant that has begun, oldest first.
+// Journal calls the function one with each erasure of a tenant that has begun, oldest
+// first.
 //
 // Access pattern: by-g1 T#t#ERASURES.
 func Journal(ctx context.Context, t table.Tenant, one func(Erased) error) error {
@@ -41,8 +42,8 @@ func Journal(ctx context.Context, t table.Tenant, one func(Erased) error) error 
 }
 
 // Repeat erases a person of the journal again, in a table that was restored from a
-// backup. Nothing is in the way of it: the person was erased before. It may be
-// repeated.
+// backup. It does not check for open trips or a balance, because the person was erased
+// before. Repeat may be called again after an error.
 func (r Runner) Repeat(ctx context.Context, e Erased) error {
 	t := r.DB.Tenant(e.Tenant)
 	rec, err := r.read(ctx, t, e.Request)

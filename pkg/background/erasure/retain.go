@@ -18,19 +18,24 @@ import (
 // retaining is the identifier of the job that applies a tenant's retention.
 const retaining = "retention"
 
-// late is the kind of a due task about one trip or order that was not over, or was
-// changed, when its age was reached. Its ID is <name of the part>#<trip or order>.
+// late is the kind of a due task for one trip or order that the retention could not
+// process in its turn, because the trip or order had not ended or was changed recently.
+// The task's ID is <name of the part>#<id of the trip or order>.
 const late = "retainTrip"
 
-// retained says up to which position in its list each part (parts) is gone.
+// retained stores how far the retention has removed the tenant's old data. It has one
+// position for each list in parts: everything before the position is done.
 type retained struct {
 	Positions map[string]string `json:"positions"`
 
 	read table.Item
 }
 
+// retainedKey is the key of the tenant's retained item.
 func retainedKey(t table.Tenant) table.Key { return t.Key("PRIVACY", "RETENTION", "RETENTION") }
 
+// readRetained reads the tenant's retained item; without one, all positions are at the
+// start.
 func readRetained(ctx context.Context, t table.Tenant) (retained, error) {
 	it, err := t.Get(ctx, retainedKey(t))
 	if err != nil {
@@ -43,11 +48,14 @@ func readRetained(ctx context.Context, t table.Tenant) (retained, error) {
 
 var _ = table.Kind[any]{Type: "retention", Personal: "nothing"}
 
+// put adds to the transaction the write of s, on the condition that nobody has changed
+// it since it was read.
 func (s retained) put(tx *table.Tx, t table.Tenant) {
 	audit.Put(tx, s.read, table.Item{Key: retainedKey(t), Type: "retention", Version: 1, Doc: s})
 }
 
-// retention reads the tenant's setting. A tenant that is gone keeps nothing here.
+// retention reads after how many days a tenant's data is removed. For a tenant that is
+// gone it returns the zero Retention, which removes nothing.
 func (r Runner) retention(ctx context.Context, t table.Tenant) (tenant.Retention, error) {
 	n, err := tenant.Store{DB: r.DB}.ByID(ctx, t.ID())
 	if errors.Is(err, fault.NotFound()) {
@@ -56,8 +64,9 @@ func (r Runner) retention(ctx context.Context, t table.Tenant) (tenant.Retention
 	return n.Retain, err
 }
 
-// beginRetention begins the job that applies the tenant's retention, and adds the
-// task of the next day. A tenant that keeps everything has no next task.
+// beginRetention begins the job that applies the tenant's retention, and adds the due
+// task of the next day. A tenant that keeps all data gets neither. id is that of the
+// current due task; if it is tenant.Afresh, the job examines every trip and order again.
 func (r Runner) beginRetention(ctx context.Context, t table.Tenant, id string) error {
 	keep, err := r.retention(ctx, t)
 	if err != nil || keep == (tenant.Retention{}) {
@@ -86,9 +95,9 @@ func (r Runner) beginRetention(ctx context.Context, t table.Tenant, id string) e
 	})
 }
 
-// retain does the next part of a tenant's retention: some trips or orders of one part,
-// or at the end everything else. The setting is read each time, so a change holds at
-// once.
+// retain does the next slice of a tenant's retention: a page of trips or orders of one
+// part. When no part is left, it removes old driver positions and audit entries, and
+// ends the job. It reads the setting each time, so a change applies at once.
 func (r Runner) retain(ctx context.Context, t table.Tenant) (more bool, err error) {
 	keep, err := r.retention(ctx, t)
 	if err != nil {
@@ -112,7 +121,7 @@ func (r Runner) retain(ctx context.Context, t table.Tenant) (more bool, err erro
 		}
 		if err := r.retainPage(ctx, t, p, days, page, s); err != nil {
 			if errors.Is(err, table.ErrConflict) {
-				return false, nil // another process has it, or the next run
+				return false, nil // another process was faster; it or the next run goes on
 			}
 			return false, err
 		}
@@ -133,10 +142,11 @@ func (r Runner) retain(ctx context.Context, t table.Tenant) (more bool, err erro
 	return false, table.Retry(ctx, tx.Commit)
 }
 
+// ago returns the time that many days before now.
 func (r Runner) ago(days int) time.Time { return r.Now().AddDate(0, 0, -days) }
 
-// retainPage applies the retention to a page of trips or orders and saves how far it
-// is.
+// retainPage applies the retention of a part to a page of trips or orders, and saves
+// the position after it.
 func (r Runner) retainPage(ctx context.Context, t table.Tenant, p part, days int, page table.Page, s retained) error {
 	for _, it := range page.Items {
 		_, id, _ := strings.Cut(it.R, "#")
@@ -153,8 +163,8 @@ func (r Runner) retainPage(ctx context.Context, t table.Tenant, p part, days int
 	return tx.Commit(ctx)
 }
 
-// retainOne removes a part from a trip or order. One that is not over, or was changed
-// since, has a task that does it later.
+// retainOne removes a part's data from a trip or order. If the trip or order is not
+// over, or was changed less than days ago, it adds a due task that tries again later.
 func (r Runner) retainOne(ctx context.Context, t table.Tenant, p part, days int, id string) error {
 	return table.Retry(ctx, func(ctx context.Context) error {
 		rows, err := t.Query(ctx, p.key(t, id).PK, table.Query{Limit: table.Examined, Consistent: true, Fill: true})
@@ -173,7 +183,7 @@ func (r Runner) retainOne(ctx context.Context, t table.Tenant, p part, days int,
 			}
 		}
 		if updated == "" {
-			return nil // it was deleted
+			return nil // the trip or order was deleted
 		}
 		changed, err := timestamp.Parse(updated)
 		if err != nil {
@@ -193,7 +203,8 @@ func (r Runner) retainOne(ctx context.Context, t table.Tenant, p part, days int,
 	})
 }
 
-// retainLate carries out a task about one trip or order.
+// retainLate carries out a due task about one trip or order. what is the ID of the task
+// (see late).
 func (r Runner) retainLate(ctx context.Context, t table.Tenant, what string) error {
 	name, id, _ := strings.Cut(what, "#")
 	keep, err := r.retention(ctx, t)
@@ -208,7 +219,8 @@ func (r Runner) retainLate(ctx context.Context, t table.Tenant, what string) err
 	return nil
 }
 
-// forgetPlaces removes the last known positions that are older than before.
+// forgetPlaces removes the last known positions of drivers that were measured earlier
+// than the time before.
 //
 // Access pattern: by-g1 T#t#DRIVERS#shard, then one batch for each page.
 func (r Runner) forgetPlaces(ctx context.Context, t table.Tenant, before time.Time) error {
@@ -242,8 +254,9 @@ func (r Runner) forgetPlaces(ctx context.Context, t table.Tenant, before time.Ti
 	}
 }
 
-// forgetPlace removes a position that was measured before a time. If the driver
-// reports another one meanwhile, that stays.
+// forgetPlace removes a driver's position from the item, if it was measured earlier than
+// the timestamp before. If the driver reports a new position meanwhile, the new one
+// stays.
 func forgetPlace(ctx context.Context, t table.Tenant, it table.Item, before string) error {
 	if !it.Found() {
 		return nil
@@ -264,12 +277,12 @@ func forgetPlace(ctx context.Context, t table.Tenant, it table.Item, before stri
 	}
 	err := tx.Commit(ctx)
 	if table.Overtaken(err) {
-		return nil // it has changed, so it is not old, or the next day finds it
+		return nil // the position is new now, or the run of the next day removes it
 	}
 	return err
 }
 
-// forgetAudit deletes the entries of the audit log that are older.
+// forgetAudit deletes the audit entries that are older than the time before.
 //
 // Access pattern: T#t#AUDIT up to the time.
 func (r Runner) forgetAudit(ctx context.Context, t table.Tenant, before time.Time) error {

@@ -20,15 +20,15 @@ import (
 	"svc/pkg/domain/tenant"
 )
 
-// Files keeps files.
+// Files stores the files of exports and imports.
 type Files interface {
 	Put(ctx context.Context, file string, content []byte) error
 	Get(ctx context.Context, file string) ([]byte, error)
-	// Remove deletes every file whose name begins so.
+	// Remove deletes every file whose name begins with name.
 	Remove(ctx context.Context, name string) error
 }
 
-// Runner carries out requests.
+// Runner carries out the requests of pkg/domain/privacy and the retention of tenants.
 type Runner struct {
 	DB    *table.DB
 	Files Files
@@ -37,22 +37,24 @@ type Runner struct {
 	AtOnce int
 }
 
-// The kinds of due tasks.
+// The kinds of due tasks of a request to erase a person.
 const (
-	own   = "own"   // what a person asked for 7 days ago
+	own   = "own"   // an erasure that the person asked for 7 days ago
 	again = "again" // the second run of an erasure
 )
 
-// pause is how long after an erasure it runs once more: what was under way when the
-// account was disabled has ended by then.
+// pause is how long after an erasure it runs a second time. Requests that were under way
+// when the account was disabled have ended by then.
 const pause = 2 * time.Minute
 
+// platform returns the handle for the list of open jobs, clients and sessions.
 func (r Runner) platform() table.Platform { return r.DB.Platform("JOBS", "CLIENT", "SESSION") }
 
+// book returns the list of due tasks of erasures and retentions.
 func (r Runner) book() due.Book { return due.Book{DB: r.DB, Name: tenant.RetentionBook, Now: r.Now} }
 
-// Sweep carries out what is due: what persons asked for 7 days ago, the second runs
-// of erasures, and the retention of tenants.
+// Sweep carries out the due tasks: erasures that persons asked for 7 days ago, the
+// second runs of erasures, and the retention of tenants.
 func (r Runner) Sweep(ctx context.Context) error {
 	return r.book().Sweep(ctx, func(ctx context.Context, k due.Task) error {
 		t := r.DB.Tenant(k.Tenant)
@@ -91,11 +93,13 @@ func (r Runner) Sweep(ctx context.Context) error {
 // errStays means that a person who asked to be erased has signed in since.
 var errStays = errors.New("the person has signed in again")
 
+// read returns the privacy request with the id.
 func (r Runner) read(ctx context.Context, t table.Tenant, id string) (privacy.Record, error) {
 	return privacy.Kind.Get(ctx, t.Get, privacy.Key(t, id))
 }
 
-// save writes how far a request is. The list of jobs loses one that waits or is done. It returns
+// save stores how far a request is. A request that is no longer open leaves the list of
+// open jobs. also, unless nil, adds writes to the transaction. save returns
 // table.ErrConflict if another process has changed the request.
 func (r Runner) save(ctx context.Context, t table.Tenant, rec privacy.Record, also func(*table.Tx)) (privacy.Record,
 	error) {
@@ -119,11 +123,12 @@ func (r Runner) save(ctx context.Context, t table.Tenant, rec privacy.Record, al
 // errChanged means that another process has changed the request.
 var errChanged = errors.New("the request has changed")
 
-// Mine reports whether the job with the id is a request or a tenant's retention.
+// Mine reports whether the job with the id belongs to this package: a privacy request, or
+// a tenant's retention.
 func Mine(id string) bool { return strings.HasPrefix(id, ids.Privacy+"_") || id == retaining }
 
-// Slice does the next part of a job. more reports whether another may follow at
-// once.
+// Slice does the next part of the job with the id. more reports whether another part may
+// follow at once.
 func (r Runner) Slice(ctx context.Context, t table.Tenant, id string) (more bool, err error) {
 	if id == retaining {
 		return r.retain(ctx, t)
@@ -150,7 +155,7 @@ func (r Runner) Slice(ctx context.Context, t table.Tenant, id string) (more bool
 		rec, err = r.erase(ctx, p, rec)
 	}
 	if errors.Is(err, table.ErrConflict) {
-		return false, nil // another process has it, or the next run
+		return false, nil // another process was faster; it or the next run goes on
 	}
 	return err == nil && rec.Open(), err
 }
@@ -173,8 +178,8 @@ func (r Runner) GiveUp(ctx context.Context, t table.Tenant, id string) error {
 	return err
 }
 
-// validate says whether the person could be erased now. Nothing is in the way of erasing
-// again who was erased.
+// validate stores whether the person could be erased now, and the reasons if not. A
+// person who was erased before may always be erased again.
 func (r Runner) validate(ctx context.Context, p person, rec privacy.Record) (privacy.Record, error) {
 	var err error
 	if p.erasedAt == "" {
@@ -189,15 +194,16 @@ func (r Runner) validate(ctx context.Context, p person, rec privacy.Record) (pri
 	}
 	return r.save(ctx, p.t, rec, func(tx *table.Tx) {
 		if rec.Self {
-			at, _ := timestamp.Parse(*rec.RunsAt) // written by this service
+			at, _ := timestamp.Parse(*rec.RunsAt) // always valid: this service wrote it
 			r.book().Add(tx, due.Task{Tenant: p.t.ID(), Kind: own, ID: rec.ID, At: at})
 		}
 	})
 }
 
-// allowed returns why an operator's request must end, or "".
+// allowed reports whether the operator who made the request still has the permission for
+// it. It returns true for a request that no operator made.
 func (r Runner) allowed(ctx context.Context, t table.Tenant, rec privacy.Record) (bool, error) {
-	if rec.By.Actor == "" { // the person asked, svc did, or a restore
+	if rec.By.Actor == "" { // the person, the command svc or a restore made the request
 		return true, nil
 	}
 	items, err := table.Join(t.Handle, r.platform().Handle).Batch(ctx,
@@ -233,8 +239,8 @@ func (r Runner) erase(ctx context.Context, p person, rec privacy.Record) (privac
 	})
 }
 
-// source erases the next items of a source, and returns the position after them, ""
-// at the end.
+// source erases the next items of a source of personal data. It returns the position
+// after these items, "" at the end.
 func (r Runner) source(ctx context.Context, p person, s source, after string) (string, error) {
 	page, err := s.read(ctx, p, after, r.atOnce())
 	if err != nil {
@@ -251,8 +257,13 @@ func (r Runner) source(ctx context.Context, p person, s source, after string) (s
 	return "", nil
 }
 
+// atOnce returns how many items a slice reads at most.
 func (r Runner) atOnce() int { return cmp.Or(r.AtOnce, 200) }
 
+// beginErase is the first part of an erasure: it disables the account. If the operator
+// has lost the permission, or there are reasons against the erasure, it blocks the
+// request instead. If the person made the request, it is not blocked but tried again a
+// day later.
 func (r Runner) beginErase(ctx context.Context, p person, rec privacy.Record) (privacy.Record, error) {
 	may, err := true, error(nil)
 	if !rec.Again {
@@ -265,7 +276,7 @@ func (r Runner) beginErase(ctx context.Context, p person, rec privacy.Record) (p
 		return rec, err
 	}
 	if !may || len(rec.Reasons) > 0 {
-		if rec.Status = privacy.Blocked; rec.Self && rec.RunsAt != nil { // again tomorrow
+		if rec.Status = privacy.Blocked; rec.Self && rec.RunsAt != nil { // the erasure is tried again a day later
 			rec.Status = privacy.Ready
 			return r.save(ctx, p.t, rec, func(tx *table.Tx) {
 				r.book().Add(tx, due.Task{Tenant: p.t.ID(), Kind: own, ID: rec.ID, At: r.Now().Add(24 * time.Hour)})
@@ -281,7 +292,7 @@ func (r Runner) beginErase(ctx context.Context, p person, rec privacy.Record) (p
 	return r.save(ctx, p.t, rec, nil)
 }
 
-// disable ends the person's access.
+// disable ends the person's access to the account.
 func (p person) disable(ctx context.Context, by audit.By) error {
 	if p.erasedAt != "" || !p.item.Found() {
 		return nil

@@ -26,7 +26,7 @@ func readOlderSessions(ctx context.Context, p person, after string, limit int) (
 	for n := range partitions {
 		partitions[n] = authz.TokensOf(p.t, n)
 	}
-	at, _ := timestamp.Parse(p.at) // written by this service
+	at, _ := timestamp.Parse(p.at) // always valid: this service wrote it
 	page, err := p.t.Merge(ctx, partitions, table.Query{Index: 1, After: after, Limit: limit,
 		From: timestamp.Format(at.Add(-login.SessionLife).Truncate(time.Second))})
 	if err != nil {

@@ -84,7 +84,7 @@ func (s source) erasedBy(by func(context.Context, person, *table.Tx, table.Item)
 	return s
 }
 
-// shownBy sets what returns an item of the source as the person's copy shows it.
+// shownBy sets the function that returns an item of the source as the person's copy shows it.
 func (s source) shownBy(by func(table.Item) (any, error)) source { s.show = by; return s }
 
 // since returns a read of the items of an index's partition whose range keys begin

@@ -24,19 +24,22 @@ type Check struct {
 	Now func() time.Time
 }
 
-// told is what the feed stores about one event.
+// told is what the feed has about one event. In lacks it describes an event that the feed
+// lacks.
 type told struct {
-	times int
+	times int    // how often the feed has the event
 	trip  string // "" if the event is not about a trip
 	kind  string
 	at    string
 }
 
-// margin keeps away from events that expire during the check.
+// margin is how long before its expiry an event no longer counts as missing, because it
+// may expire during the check.
 const margin = 24 * time.Hour
 
-// Tenant checks one tenant. The feed is read first, so it may lack what the logs got
-// meanwhile: what a log has and the feed lacks is looked for again.
+// Tenant checks one tenant. It reads the feed before the logs, so the feed may lack
+// events that the logs got meanwhile. Tenant looks for these again before it reports
+// them.
 func (c *Check) Tenant(ctx context.Context, t table.Tenant) error {
 	seen, after := map[string]told{}, map[int]int64{}
 	if err := c.read(ctx, t, after, seen); err != nil {
@@ -82,8 +85,8 @@ func (c *Check) Tenant(ctx context.Context, t table.Tenant) error {
 	return err
 }
 
-// read adds the events behind the positions to those that were seen, and moves the
-// positions on. It reports numbers that no event has.
+// read adds the events after the positions to seen, and advances the positions. after
+// has the position of each shard. read reports numbers that have no event.
 func (c *Check) read(ctx context.Context, t table.Tenant, after map[int]int64, seen map[string]told) error {
 	last, err := event.Newest(ctx, t)
 	if err != nil {
@@ -124,8 +127,9 @@ func (c *Check) read(ctx context.Context, t table.Tenant, after map[int]int64, s
 	return nil
 }
 
-// compare takes the events of the trips' logs out of those that were seen. A trip of
-// which the feed has nothing is from before the feed.
+// compare removes from seen the events that the trips' logs explain, and adds to lacks
+// those that the feed lacks. It skips a trip of which the feed has nothing, because the
+// trip is older than the feed.
 func (c *Check) compare(ctx context.Context, t table.Tenant, items []table.Item, seen, lacks map[string]told) error {
 	keys := make([]table.Key, len(items))
 	for i, it := range items {
@@ -153,7 +157,8 @@ func (c *Check) compare(ctx context.Context, t table.Tenant, items []table.Item,
 	return nil
 }
 
-// trip takes the events of one trip out of those that were seen.
+// trip removes the events of one trip from seen, and adds to lacks those that the feed
+// lacks. was says which events of the trip the feed has.
 func (c *Check) trip(tr trip.Trip, was event.Emitted, seen, lacks map[string]told) {
 	want := func(id, kind, at string) {
 		when, err := timestamp.Parse(at)
@@ -176,10 +181,10 @@ func (c *Check) trip(tr trip.Trip, was event.Emitted, seen, lacks map[string]tol
 	}
 }
 
-// ignoreDeleted takes the events of deleted trips out of those that were seen. Their
-// logs went with the trips. What the feed has of a trip stays.
+// ignoreDeleted removes the events of deleted trips from seen. Their logs were deleted
+// with the trips, but the feed keeps its events.
 func ignoreDeleted(ctx context.Context, t table.Tenant, seen map[string]told) error {
-	trips := map[string]bool{} // whether they were deleted
+	trips := map[string]bool{} // by id: whether the trip was deleted
 	for _, one := range seen {
 		if one.trip != "" {
 			trips[one.trip] = false
@@ -201,6 +206,6 @@ func ignoreDeleted(ctx context.Context, t table.Tenant, seen map[string]told) er
 	return nil
 }
 
-// settledKey stands for the event of a settlement, whose identifier the log does not
-// tell.
+// settledKey is the key in seen of a trip's settlement event, because the log does not
+// have the event's identifier.
 func settledKey(trip string) string { return settled + " of " + trip }

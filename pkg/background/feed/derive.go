@@ -27,23 +27,24 @@ import (
 	"svc/pkg/domain/webhook"
 )
 
-// subject is an item of which the feed tells.
+// subject is an item whose changes the feed reports.
 type subject struct {
-	item    table.Item // current state, or the last one if it was deleted
-	gone    bool       // the item was deleted
-	receipt table.Item // of a trip; not Found if it was not read or there is none
-	was     event.Emitted
+	item    table.Item    // current state, or the last one if it was deleted
+	gone    bool          // the item was deleted
+	receipt table.Item    // of a trip; not Found if it was not read or there is none
+	was     event.Emitted // what the feed has of the item
 	now     time.Time
 }
 
 // result has the events that a step appends for a subject.
 type result struct {
-	next   event.Emitted
+	next   event.Emitted // what the feed has of the item afterwards
 	events []event.Event
 }
 
-// appendEvent appends one event. what names the log entry or version of the resource, for
-// the event's id. A version that d does not have is the number of the item's events.
+// appendEvent appends an event of the type kind. what identifies the log entry or version
+// of the resource; the event's id is derived from it. If d has no version, the version is
+// the number of the item's events.
 func (r *result) appendEvent(kind, resource, what, at string, d event.Data) {
 	if d.Version == 0 {
 		r.next.Events++
@@ -52,7 +53,8 @@ func (r *result) appendEvent(kind, resource, what, at string, d event.Data) {
 	r.events = append(r.events, event.New(kind, resource, what, at, d))
 }
 
-// derivers return the events of an item that the feed lacks, by the item's type.
+// derivers has, for each type of item, the function that returns the events of an item
+// that the feed lacks.
 var derivers = map[string]func(subject) (result, error){
 	"trip": ofTrip, "driver": ofDriver, "customer": ofCustomer, "order": ofOrder, "posting": ofPosting,
 	"settings": ofSettings, "service": ofSettings, "zone": ofSettings, "branding": ofSettings,
@@ -61,15 +63,17 @@ var derivers = map[string]func(subject) (result, error){
 	"membership": ofMember, "tenant": ofCompany, "privacy": ofPrivacy,
 }
 
-// settled is the type of a trip's event that is not in its log.
+// settled is the type of the event that a trip was settled. A trip's log has no entry for
+// it.
 const settled = "trip.settled"
 
-// tripTypes are the types of events of those log entries whose types have another
-// name.
+// tripTypes has the event type of each log entry whose event type is not "trip." and the
+// entry's name.
 var tripTypes = map[trip.Event]string{trip.EventBooked: "trip.requested", trip.EventAssigned: "trip.accepted",
 	trip.EventHandedOver: "trip.accepted", trip.EventReleased: "trip.unassigned",
 	trip.EventFareCorrected: "trip.corrected"}
 
+// tripType returns the event type of a log entry.
 func tripType(e trip.LogEntry) string {
 	kind := cmp.Or(tripTypes[e.Type], "trip."+strings.ToLower(string(e.Type)))
 	if kind == "trip.requested" && e.To == trip.Scheduled {
@@ -78,8 +82,8 @@ func tripType(e trip.LogEntry) string {
 	return kind
 }
 
-// ofTrip tells of each entry of the trip's log, at most event.MaxAppended at once,
-// and then of the settlement.
+// ofTrip returns an event for each new entry of the trip's log, at most event.MaxAppended
+// at once, and then one for the settlement.
 func ofTrip(s subject) (result, error) {
 	out := result{next: s.was}
 	t, err := trip.FromItem(s.item)
@@ -120,8 +124,9 @@ func ofTrip(s subject) (result, error) {
 	return out, nil
 }
 
-// unseen returns the index of the first entry after the one with the id. If the log
-// has dropped that entry, it is the first entry of a later time.
+// unseen returns the index of the first log entry after the entry with the id last. If
+// the log no longer has that entry, it returns the index of the first entry with a later
+// time.
 func unseen(log []trip.LogEntry, last string) int {
 	if i := slices.IndexFunc(log, func(e trip.LogEntry) bool { return e.ID == last }); i >= 0 || last == "" {
 		return i + 1
@@ -134,9 +139,10 @@ func unseen(log []trip.LogEntry, last string) int {
 	return i
 }
 
-// state tells of a resource that has no log: that it was created, that its status
-// changed, and that something else changed. at is the time of the change, "" if the
-// resource does not know it. sum is the hash of what else the events tell of.
+// state returns the events that the feed lacks of a resource that has no log: it was
+// created, its status changed, or something else changed. at is the time of the change,
+// "" if the resource does not store it. sum is a hash of all other fields whose change is
+// an event.
 func (s subject) state(kind, id, status, sum, at string, d event.Data) result {
 	out := result{next: s.was}
 	out.next.Status, out.next.Sum, d.Status = status, sum, status
@@ -157,7 +163,7 @@ func (s subject) state(kind, id, status, sum, at string, d event.Data) result {
 	return out
 }
 
-// erased tells once that a person was erased.
+// erased returns the event that a person was erased, unless the feed has it.
 func (s subject) erased(kind, id, at string, d event.Data) result {
 	out := result{next: s.was}
 	if out.next.Status, out.next.Sum = "", "erased"; s.was.Sum != out.next.Sum {
@@ -166,6 +172,7 @@ func (s subject) erased(kind, id, at string, d event.Data) result {
 	return out
 }
 
+// ofDriver returns the events of a driver that the feed lacks.
 func ofDriver(s subject) (result, error) {
 	r, err := driver.FromItem(s.item)
 	if err != nil {
@@ -175,16 +182,17 @@ func ofDriver(s subject) (result, error) {
 	if s.was.Status == status {
 		at = ""
 	}
-	// What drives and rides change often, and no event tells of it.
+	// These fields change often, with each drive or ride, and no event reports them.
 	r.Status, r.StatusUpdatedAt, r.TotalTrips, r.Rating = "", "", 0, nil
 	r.CurrentLat, r.CurrentLng, r.LocationUpdatedAt = nil, nil, nil
-	r.Number = nil // follows from Phone
+	r.Number = nil // Number is derived from Phone
 	if r.ErasedAt != nil {
 		return s.erased("driver", r.ID, *r.ErasedAt, event.Data{DriverID: r.ID}), nil
 	}
 	return s.state("driver", r.ID, status, shortHash(r), at, event.Data{DriverID: r.ID}), nil
 }
 
+// ofCustomer returns the events of a rider that the feed lacks.
 func ofCustomer(s subject) (result, error) {
 	r, err := customer.FromItem(s.item)
 	if err != nil {
@@ -197,6 +205,7 @@ func ofCustomer(s subject) (result, error) {
 	return s.state("customer", r.ID, "", shortHash(r), "", event.Data{CustomerID: r.ID}), nil
 }
 
+// ofOrder returns the events of a delivery order that the feed lacks.
 func ofOrder(s subject) (result, error) {
 	o, err := delivery.OrderKind.FromItem(s.item)
 	if err != nil {
@@ -213,10 +222,10 @@ func ofOrder(s subject) (result, error) {
 	return s.state("order", o.ID, status, hash, at, d), nil
 }
 
-// ofPosting tells of a posting once; postings never change. A ride may have a posting with
-// the same identifier in two wallets, the driver's and the rider's. So the resource of a
-// rider's posting has the wallet's owner too: else both events would be one resource's
-// version 1.
+// ofPosting returns one event for a posting; postings never change. A ride may have a
+// posting with the same identifier in the driver's wallet and in the rider's. So the
+// resource of a rider's posting also has the wallet's owner. Otherwise both events would
+// be version 1 of one resource.
 func ofPosting(s subject) (result, error) {
 	out := result{next: s.was}
 	if s.was.Events > 0 {
@@ -256,18 +265,19 @@ func ofWithdrawal(s subject) (result, error) {
 	return out, nil
 }
 
-// ofExport tells once that an export ended.
+// ofExport returns one event when an export has ended.
 func ofExport(s subject) (result, error) {
 	r, err := export.Kind.FromItem(s.item)
 	return s.ended("export", r.ID, r.UpdatedAt, r.Done(), event.Data{ExportID: r.ID, Status: string(r.Status)}), err
 }
 
-// ofImport tells once that an import ended.
+// ofImport returns one event when an import has ended.
 func ofImport(s subject) (result, error) {
 	r, err := imports.Kind.FromItem(s.item)
 	return s.ended("import", r.ID, r.UpdatedAt, r.Done(), event.Data{ImportID: r.ID, Status: string(r.Status)}), err
 }
 
+// ended returns the event that a job is done, if it is done and the feed lacks the event.
 func (s subject) ended(kind, id, at string, done bool, d event.Data) result {
 	out := result{next: s.was}
 	if done && s.was.Events == 0 {
@@ -276,7 +286,8 @@ func (s subject) ended(kind, id, at string, done bool, d event.Data) result {
 	return out
 }
 
-// ofPost tells of a post on the roadmap. Only the feed of its author's tenant has it.
+// ofPost returns the events of a feedback post that the feed lacks. Only the feed of its
+// author's tenant has them.
 func ofPost(s subject) (result, error) {
 	p, err := feedback.FromItem(s.item)
 	if err != nil {
@@ -285,7 +296,8 @@ func ofPost(s subject) (result, error) {
 	return s.state("feedback", p.ID, string(p.Status), shortHash(p.Comments), "", event.Data{PostID: p.ID}), nil
 }
 
-// ofSettings tells of the tenant's settings, service types, zones and branding.
+// ofSettings returns an event if the tenant's settings, a service type, a zone or the
+// branding changed.
 func ofSettings(s subject) (result, error) {
 	kind := "settings"
 	if s.item.Type == "branding" {
@@ -299,8 +311,8 @@ func ofSettings(s subject) (result, error) {
 	return out, nil
 }
 
-// settingOf returns the resource of an item of the settings, and its identifier in an
-// event.
+// settingOf returns the resource to which an event of a settings item belongs, and the
+// event's data with the item's identifier.
 func settingOf(it table.Item) (resource string, d event.Data) {
 	_, id, _ := strings.Cut(it.SK, "#")
 	switch it.Type {
@@ -317,10 +329,11 @@ func settingOf(it table.Item) (resource string, d event.Data) {
 // lastPart returns the identifier at the end of a partition key.
 func lastPart(pk string) string { return pk[strings.LastIndexByte(pk, '#')+1:] }
 
-// ofWebhooks tells of the tenant's endpoints that the service disabled.
+// ofWebhooks returns an event for each of the tenant's endpoints that the service, not an
+// operator, disabled.
 func ofWebhooks(s subject) (result, error) {
 	out := result{next: s.was}
-	if strings.Contains(s.item.PK, "#WEBHOOK#") { // the subscriptions of a person
+	if strings.Contains(s.item.PK, "#WEBHOOK#") { // a person's subscriptions have no such events
 		return out, nil
 	}
 	book, err := webhook.Kind.FromItem(s.item)
@@ -341,9 +354,9 @@ func ofWebhooks(s subject) (result, error) {
 	return out, err
 }
 
-// shortHash returns a short hash of a value.
+// shortHash returns a short hash of the JSON of a value.
 func shortHash(v any) string {
-	text, _ := json.Marshal(v) // of our own types: it cannot fail
+	text, _ := json.Marshal(v) // the values that come here always have a JSON form
 	all := sha256.Sum256(text)
 	return hex.EncodeToString(all[:8])
 }

@@ -20,12 +20,12 @@ import (
 	"svc/pkg/domain/webhook"
 )
 
-// Types are the item types of which the feed tells.
+// Types are the item types that the feed reports.
 var Types = []string{"trip", "receipt", "driver", "customer", "order", "posting", "settings", "service", "zone",
 	"branding", "webhooks", "redelivery", "withdrawal", "export", "import", "post", "business", "menuitem", "document",
 	"membership", "tenant", "privacy"}
 
-// Function appends to the feeds from the table's stream.
+// Function appends events to the tenants' feeds from the table's stream.
 type Function struct {
 	DB  *table.DB
 	Now func() time.Time
@@ -37,7 +37,7 @@ type Function struct {
 // receipt for each, they fit into one batch read.
 const itemsPerStep = 40
 
-// Process processes a batch and returns the changes that failed.
+// Process processes a batch of the table's stream and returns the changes that failed.
 func (f Function) Process(ctx context.Context, batch events.DynamoDBEvent) []stream.Failure {
 	var order []string
 	tenants := map[string][]stream.Change{}
@@ -64,7 +64,7 @@ func (f Function) Process(ctx context.Context, batch events.DynamoDBEvent) []str
 	return slices.Concat(failed...)
 }
 
-// Change processes one change of a tenant's item.
+// Change appends the events of one change of a tenant's item.
 func (f Function) Change(ctx context.Context, c stream.Change) error {
 	return f.step(ctx, []stream.Change{c})
 }
@@ -101,16 +101,17 @@ func (f Function) step(ctx context.Context, changes []stream.Change) error {
 	return nil
 }
 
-// target is an item of which the feed tells, and the records that concern it.
+// target is an item whose changes the feed reports, with what the records of the stream
+// say about it.
 type target struct {
 	key     table.Key
 	emitted table.Key
-	old     table.Item // before the first record; not Found if that created the item
-	last    table.Item // the newest that the records have
+	old     table.Item // before the first record; not Found if the record created the item
+	last    table.Item // the newest version in the records
 	settled bool       // the trip has a receipt
 }
 
-// targetsOf returns the targets of the changes. A receipt belongs to its trip.
+// targetsOf returns the targets of the changes. The target of a receipt is its trip.
 func targetsOf(t table.Tenant, changes []stream.Change) []target {
 	var out []target
 	for _, c := range changes {
@@ -131,8 +132,9 @@ func targetsOf(t table.Tenant, changes []stream.Change) []target {
 	return out
 }
 
-// round appends the events of the targets, at most event.MaxAppended to each
-// shard. left reports whether more must be appended.
+// round appends events of the changed items that the feed lacks, at most
+// event.MaxAppended to each shard. It adds these shards to sends. left reports whether
+// more events must be appended.
 func (f Function) round(ctx context.Context, t table.Tenant, changes []stream.Change, sends *outbox) (left bool,
 	err error) {
 	targets, now := targetsOf(t, changes), f.Now()
@@ -188,9 +190,10 @@ func (f Function) round(ctx context.Context, t table.Tenant, changes []stream.Ch
 	return f.append(ctx, t, shards, now)
 }
 
-// piece returns what is appended of the subject. If the feed has nothing of an
-// item that is older than the feed, old says what the item was before the change. The
-// items of a dead letter may have no document (erasure.Letter).
+// piece returns the events to append for the subject. stored is what the feed has of
+// the item. If the feed has nothing of it, piece compares with old, the item before the
+// change: the item may be older than the feed. The items of a dead letter may have no
+// document (erasure.Letter).
 func (s subject) piece(stored, old table.Item) (event.Piece, error) {
 	out := event.Piece{Stored: stored}
 	derive := derivers[s.item.Type]
@@ -208,7 +211,7 @@ func (s subject) piece(stored, old table.Item) (event.Piece, error) {
 		}
 		s.was.Status, s.was.Sum = before.next.Status, before.next.Sum
 	}
-	if s.was.Gone && !s.gone { // it was made anew under the same key
+	if s.was.Gone && !s.gone { // the item was made anew under the same key
 		s.was = event.Emitted{Events: s.was.Events, Shard: s.was.Shard}
 	}
 	r, err := derive(s)
@@ -220,7 +223,8 @@ func (s subject) piece(stored, old table.Item) (event.Piece, error) {
 	return out, stream.BadData(err)
 }
 
-// append appends the pieces of each shard, as many as fit into one transaction.
+// append appends the events of the pieces to their shards, for each shard as many as fit
+// into one transaction. left reports whether there may be more to append.
 func (f Function) append(ctx context.Context, t table.Tenant, shards map[int][]event.Piece, now time.Time) (left bool,
 	err error) {
 	if len(shards) == 0 {

@@ -12,17 +12,18 @@ import (
 	"svc/pkg/domain/webhook"
 )
 
-// outbox is what a step must pass to the sender of webhooks.
+// outbox says which shards of the feed have events for which a step must queue webhook
+// messages.
 type outbox struct {
-	shards     map[int]bool // of the step's items, also of those whose events were appended before
-	readShards int          // 0 of a tenant that is deleted
+	shards     map[int]bool // the shards of the step's items, also of those whose events were appended before
+	readShards int          // 0 if the tenant is deleted
 }
 
-// perPage is how many events are passed on together.
+// perPage is the maximum number of events that one call passes on.
 const perPage = 100
 
-// dispatch puts a message for each new event and endpoint into the queue, and for
-// what operators asked for. A shard's item SENT says which events are in the queue,
+// dispatch puts a message for each new event and endpoint into the queue, and one for
+// each request of an operator. A shard's item SENT says which events are in the queue,
 // and for which endpoints. It is written after the messages. So if the process ends in
 // between, the record comes again and the messages are sent again; the sender knows
 // them by their number.
@@ -34,7 +35,7 @@ func (f Function) dispatch(ctx context.Context, t table.Tenant, o outbox, change
 	if f.Send == nil || o.readShards == 0 {
 		return nil
 	}
-	shard := 0 // of the copy that is read; a change of the endpoints reads them themselves
+	shard := 0 // picks the copy of the endpoints to read; 0, after a change of them, reads the original
 	if !slices.ContainsFunc(changes, func(c stream.Change) bool { return c.Key == webhook.Key(t) }) {
 		for shard = range o.shards {
 			break
@@ -76,9 +77,9 @@ func (f Function) dispatch(ctx context.Context, t table.Tenant, o outbox, change
 	return nil
 }
 
-// drain passes on the events of a shard that are not in the queue for every endpoint.
-// A step that saw fewer endpoints may have passed on the newest events already. An
-// endpoint that is enabled since then gets these from its start.
+// drain queues messages for the events of a shard that are not yet in the queue for every
+// endpoint. A step that saw fewer endpoints may have queued the newest events already. An
+// endpoint that was enabled since then gets all events after its Start.
 func (f Function) drain(ctx context.Context, t table.Tenant, book webhook.Book, shard int,
 	head, stored table.Item) error {
 	sent, last := event.SentFromItem(stored), event.Last(head)
@@ -111,9 +112,9 @@ func (f Function) drain(ctx context.Context, t table.Tenant, book webhook.Book, 
 			return err
 		}
 		if after = end; after < sent.Number {
-			continue // the new endpoints do not have all of them yet
+			continue // newly enabled endpoints still lack older events
 		}
-		// Two steps may write it in the wrong order. Then events are sent again, which
+		// Two steps may write SENT in the wrong order. Then events are sent again, which
 		// the sender notices. A transaction would cost twice as much.
 		if err := t.Load(ctx, event.Sent{Number: after, Book: book.Version}.Item(stored)); err != nil {
 			return err
@@ -122,8 +123,9 @@ func (f Function) drain(ctx context.Context, t table.Tenant, book webhook.Book, 
 	return nil
 }
 
-// asked returns the messages of what operators asked for: challenges, tests and
-// replays. changed reports whether the tenant's endpoints have changed.
+// asked returns the messages for the requests of operators among the changes:
+// challenges, tests and replays. changed reports whether the tenant's endpoints have
+// changed.
 func asked(t table.Tenant, book webhook.Book, changes []stream.Change) (out []webhook.Message, changed bool) {
 	for _, c := range changes {
 		switch c.Type() {
@@ -144,7 +146,8 @@ func asked(t table.Tenant, book webhook.Book, changes []stream.Change) (out []we
 	return out, changed
 }
 
-// challenges returns the messages of the challenges that were asked for and not begun.
+// challenges returns the messages for the challenges to the endpoints of book that were
+// requested and not begun.
 func challenges(t table.Tenant, person string, book webhook.Book) (out []webhook.Message) {
 	for _, r := range book.Endpoints {
 		if r.Status == webhook.Pending && r.Challenged < r.Challenges {

@@ -11,7 +11,8 @@ import (
 	"svc/pkg/domain/webhook"
 )
 
-// starts returns from where on the feed's events must be looked at.
+// starts returns, for each enabled endpoint and for all persons' subscriptions together,
+// the feed positions after which events are wanted.
 func (f Function) starts(book webhook.Book) (out []webhook.Start) {
 	for _, r := range book.Endpoints {
 		if r.Status == webhook.Enabled {
@@ -24,13 +25,13 @@ func (f Function) starts(book webhook.Book) (out []webhook.Start) {
 	return out
 }
 
-// toPersons returns the messages of the events above a number for the subscriptions of
-// the riders and drivers whom they concern. It reads these after the events. So a
-// subscription that it does not find enabled is enabled later, and personal then passes
-// on what is in the feed.
+// toPersons returns the messages for the subscriptions of riders and drivers. It takes
+// the events above the number since, and for each person those that concern the person.
+// It reads the subscriptions after the events. So a subscription that is not enabled yet
+// is enabled after these events, and personal then passes on what is in the feed.
 func (f Function) toPersons(ctx context.Context, t table.Tenant, shard int, since int64,
 	entries map[int64]event.Event) ([]webhook.Message, error) {
-	persons := map[string]int{} // the index of the person's key
+	persons := map[string]int{} // by person's id: the index of the person's key in keys
 	var keys []table.Key
 	for number, e := range entries {
 		for _, id := range []string{e.Data.CustomerID, e.Data.DriverID} {
@@ -56,8 +57,8 @@ func (f Function) toPersons(ctx context.Context, t table.Tenant, shard int, sinc
 	return out, nil
 }
 
-// wanted returns the messages of the events above a number that a person's subscription
-// is for.
+// wanted returns a message for each event above the number since that the person's
+// subscription r asks for.
 func wanted(t table.Tenant, person string, r webhook.Record, shard int, since int64,
 	entries map[int64]event.Event) (out []webhook.Message) {
 	for _, number := range slices.Sorted(maps.Keys(entries)) {
@@ -69,9 +70,9 @@ func wanted(t table.Tenant, person string, r webhook.Record, shard int, since in
 	return out
 }
 
-// personal does what changes of persons' subscriptions ask for: challenges, and for a
-// subscription that was enabled the events that came into the feed since then. Later
-// events are passed on by the step that appends them.
+// personal queues the messages that follow from changed subscriptions of persons:
+// challenges and, for a subscription that was enabled, the events that came into the feed
+// since then. The step that appends later events queues the messages for those.
 func (f Function) personal(ctx context.Context, t table.Tenant, changes []stream.Change) error {
 	for _, c := range changes {
 		person := webhook.PersonOf(t, c.Key)
@@ -101,8 +102,8 @@ func (f Function) personal(ctx context.Context, t table.Tenant, changes []stream
 	return nil
 }
 
-// catchUp passes on the events that came into the feed since a person's subscription
-// was enabled.
+// catchUp queues a message for each wanted event that came into the feed since the
+// person's subscription r was enabled.
 func (f Function) catchUp(ctx context.Context, t table.Tenant, person string, r webhook.Record) error {
 	newest, err := event.Newest(ctx, t)
 	if err != nil {
@@ -123,7 +124,7 @@ func (f Function) catchUp(ctx context.Context, t table.Tenant, person string, r 
 	return nil
 }
 
-// send puts messages into the queue, if there are any.
+// send puts messages into the queue of the sender of webhooks, if there are any.
 func (f Function) send(ctx context.Context, messages []webhook.Message) error {
 	if len(messages) == 0 {
 		return nil

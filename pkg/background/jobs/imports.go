@@ -19,14 +19,15 @@ import (
 const (
 	// uploadWait is how long an import waits for its file.
 	uploadWait = time.Hour
-	// importTime is how long a slice of an import lasts. Before each the operator's
-	// rights are checked.
+	// importTime is how long a slice of an import lasts. The operator's rights are
+	// checked before each slice.
 	importTime = 5 * time.Second
 	// block is how many bytes of a file are read at once.
 	block = 4 << 20
 )
 
-// importing does one slice of an import.
+// importing does one slice of the import with the id. more reports whether another slice
+// may follow at once.
 func (r Runner) importing(ctx context.Context, t table.Tenant, id string) (more bool, err error) {
 	rec, err := r.readImport(ctx, t, id)
 	now := r.Now()
@@ -73,12 +74,13 @@ func (r Runner) importing(ctx context.Context, t table.Tenant, id string) (more 
 	return more && err == nil, taken(err)
 }
 
+// readImport reads the record of an import.
 func (r Runner) readImport(ctx context.Context, t table.Tenant, id string) (imports.Record, error) {
 	return imports.Kind.Get(ctx, t.Get, imports.Key(t, id))
 }
 
-// halted returns why an import must end. It also looks whether the file of a waiting
-// one has arrived.
+// halted returns why an import must end, "" if it may go on. For an import that waits for
+// its file, it also checks whether the file was uploaded.
 func (r Runner) halted(ctx context.Context, t table.Tenant, rec *imports.Record, now time.Time) (string, error) {
 	if reason, err := r.revoked(ctx, t, rec.By, rec.Needs(), now); err != nil || reason != "" {
 		return reason, err
@@ -106,13 +108,14 @@ func (r Runner) halted(ctx context.Context, t table.Tenant, rec *imports.Record,
 	return "", nil
 }
 
-// saveProgress saves how far the job is. It returns errLost if another runner has the job.
+// saveProgress saves how far the import is. It returns errLost if another runner has the
+// import.
 func (r Runner) saveProgress(ctx context.Context, t table.Tenant, rec *imports.Record) error {
 	return table.Retry(ctx, func(ctx context.Context) error { return r.keep(ctx, t, rec, t.Write()) })
 }
 
-// keep commits the transaction and saves how far the job is in it. It returns
-// errLost if another runner has the job.
+// keep adds to tx the write of how far the import is, and commits tx. It returns errLost
+// if another runner has the import.
 func (r Runner) keep(ctx context.Context, t table.Tenant, rec *imports.Record, tx *table.Tx) error {
 	rec.UpdatedAt = timestamp.Format(r.Now())
 	tx.Replace(imports.Kind.Item(t, "", *rec)).Else(errLost)
@@ -132,7 +135,7 @@ func (r Runner) keep(ctx context.Context, t table.Tenant, rec *imports.Record, t
 // errLost means that another runner has the job.
 var errLost = errors.New("another runner has the job")
 
-// open returns a function that reads the uploaded file.
+// open returns a function that reads the uploaded file from a byte on.
 func (r Runner) open(ctx context.Context, t table.Tenant, rec imports.Record) imports.Open {
 	return func(from int64) (io.ReadCloser, error) {
 		return io.NopCloser(&blocks{at: from, end: rec.Bytes, read: func(at, n int64) ([]byte, error) {
@@ -141,13 +144,14 @@ func (r Runner) open(ctx context.Context, t table.Tenant, rec imports.Record) im
 	}
 }
 
-// blocks reads a file block by block.
+// blocks reads a file block by block, from the byte at to the byte end.
 type blocks struct {
 	at, end int64
 	rest    []byte
 	read    func(at, n int64) ([]byte, error)
 }
 
+// Read implements io.Reader.
 func (b *blocks) Read(p []byte) (int, error) {
 	if len(b.rest) == 0 {
 		if b.at >= b.end {
@@ -164,6 +168,8 @@ func (b *blocks) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// target returns where and how the rows of an import are stored. It reads the tenant's
+// settings that this needs.
 func (r Runner) target(ctx context.Context, t table.Tenant, rec imports.Record) (imports.Target, error) {
 	shards, err := tenant.WriteShards(ctx, t)
 	if err != nil {
@@ -177,7 +183,7 @@ func (r Runner) target(ctx context.Context, t table.Tenant, rec imports.Record) 
 	return g, err
 }
 
-// validate checks the whole file, and stores the faults.
+// validate checks the whole file of an import, and stores the faults.
 func (r Runner) validate(ctx context.Context, t table.Tenant, rec *imports.Record) error {
 	g, err := r.target(ctx, t, *rec)
 	if err != nil {
@@ -196,8 +202,8 @@ func (r Runner) validate(ctx context.Context, t table.Tenant, rec *imports.Recor
 	return nil
 }
 
-// apply applies rows until the slice's time is over. Each transaction of rows also
-// saves how far the job is, so a row is never counted twice.
+// apply applies rows of an import until the slice's time is over. Each transaction of
+// rows also saves how far the import is, so a row is never counted twice.
 func (r Runner) apply(ctx context.Context, t table.Tenant, rec *imports.Record) error {
 	g, err := r.target(ctx, t, *rec)
 	if err != nil {
@@ -237,7 +243,8 @@ func (r Runner) apply(ctx context.Context, t table.Tenant, rec *imports.Record) 
 	})
 }
 
-// end ends a job. It writes the file of the failed rows first.
+// end ends an import with the status; why, unless "", is the error that the company sees.
+// It writes the file of the failed rows first.
 func (r Runner) end(ctx context.Context, t table.Tenant, rec imports.Record, status imports.Status, why string) error {
 	if rec.Failed > 0 && rec.Shape.Head+rec.Bytes > 0 {
 		if err := r.writeFailed(ctx, t, rec); err != nil && !errors.Is(err, ErrReplaced) {
@@ -251,7 +258,7 @@ func (r Runner) end(ctx context.Context, t table.Tenant, rec imports.Record, sta
 	return r.saveProgress(ctx, t, &rec)
 }
 
-// writeFailed copies the header and the failed rows, as they are in the file.
+// writeFailed writes the file of the failed rows: the header and these rows, unchanged.
 func (r Runner) writeFailed(ctx context.Context, t table.Tenant, rec imports.Record) error {
 	rows, err := imports.Faults(ctx, t, rec.ID)
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package jobs runs the jobs that requests begin and that last longer than a
 // request, in slices. After each slice it saves how far the job is, on the
-// condition that nobody else has. A process may end at any point: another one goes
-// on from the last save. The package must not know where files are kept.
+// condition that nobody else has. A process may end at any point: another one
+// continues from the last save. The package must not know where files are kept.
 package jobs
 
 import (
@@ -22,9 +22,9 @@ import (
 	"svc/pkg/domain/imports"
 )
 
-// Files keeps files. Every method may be repeated.
+// Files stores files. Every method may be repeated.
 type Files interface {
-	// Begin begins a file and returns a name for what is written of it.
+	// Begin begins a file. It returns the upload's name, which Part and Finish need.
 	Begin(ctx context.Context, file string) (upload string, err error)
 	// Part writes part n, from 1 on, and returns a tag of its content. All parts but
 	// the last have at least 5 MiB.
@@ -32,7 +32,7 @@ type Files interface {
 	// Finish makes the file of its parts. It returns ErrParts if a part is not there
 	// as it was written.
 	Finish(ctx context.Context, file, upload string, tags []string) error
-	// Put writes a whole file, Get reads it.
+	// Put writes a whole file, and Get reads a whole file.
 	Put(ctx context.Context, file string, content []byte) error
 	Get(ctx context.Context, file string) ([]byte, error)
 	// Stat returns the size of an uploaded file and a tag of its content, or
@@ -45,7 +45,7 @@ type Files interface {
 	Remove(ctx context.Context, folder string) error
 }
 
-// Folders returns the folders of every file of a tenant.
+// Folders returns the folders that hold all files of the tenant with the id.
 func Folders(tenant string) []string {
 	return []string{"exports/" + tenant + "/", "imports/" + tenant + "/"}
 }
@@ -57,23 +57,24 @@ var ErrReplaced = errors.New("the file was replaced")
 var ErrParts = errors.New("a part of the file is missing or was replaced")
 
 const (
-	// lease is how long a runner may take for a slice. Then another may begin it
-	// again.
+	// lease is how long a runner may take for a slice. Then another runner may begin
+	// the slice again.
 	lease = 2 * time.Minute
 	// longest is how long a job may take.
 	longest = 24 * time.Hour
-	// maxParts bounds the size of a file, and that of a job's item.
+	// maxParts is the largest number of parts of a file. It also bounds the size of a
+	// job's item.
 	maxParts = 1000
 )
 
-// Runner runs jobs.
+// Runner runs the open jobs: exports, imports, privacy requests and retentions.
 type Runner struct {
 	DB      *table.DB
 	Files   Files
 	Now     func() time.Time
-	Persons erasure.Runner // runs the requests about persons
-	// Slice bounds a slice: the time and the bytes after which it ends. The zero
-	// Bytes is 8 MiB, the zero Time 20 seconds.
+	Persons erasure.Runner // runs the privacy requests and the retention of tenants
+	// Bytes and Time are the size and the time after which a slice ends. The zero Bytes
+	// is 8 MiB, the zero Time 20 seconds.
 	Bytes int
 	Time  time.Duration
 	// Budget is how long Run begins slices. The zero Budget is 4 minutes.
@@ -82,10 +83,11 @@ type Runner struct {
 	Phones imports.Phones
 }
 
+// platform returns the handle for the list of open jobs and the clients.
 func (r Runner) platform() table.Platform { return r.DB.Platform("JOBS", "CLIENT") }
 
-// runSlice does one slice of a job: tenant#id. more reports whether the next slice
-// may begin at once.
+// runSlice does one slice of the job with the name tenant#id. more reports whether the
+// next slice may begin at once.
 func (r Runner) runSlice(ctx context.Context, name string) (more bool, err error) {
 	tenantID, id, _ := strings.Cut(name, "#")
 	t := r.DB.Tenant(tenantID)
@@ -98,7 +100,8 @@ func (r Runner) runSlice(ctx context.Context, name string) (more bool, err error
 	return r.exporting(ctx, t, id)
 }
 
-// exporting does one slice of an export.
+// exporting does one slice of the export with the id. more reports whether another slice
+// may follow at once.
 func (r Runner) exporting(ctx context.Context, t table.Tenant, id string) (more bool, err error) {
 	rec, err := r.read(ctx, t, id)
 	now := r.Now()
@@ -136,7 +139,7 @@ func (r Runner) exporting(ctx context.Context, t table.Tenant, id string) (more 
 	return !rec.Done(), nil
 }
 
-// taken returns nil if another runner has the job.
+// taken returns nil if the error means that another runner has the job.
 func taken(err error) error {
 	if errors.Is(err, table.ErrConflict) || errors.Is(err, errLost) {
 		return nil
@@ -144,12 +147,13 @@ func taken(err error) error {
 	return err
 }
 
+// read reads the record of an export.
 func (r Runner) read(ctx context.Context, t table.Tenant, id string) (export.Record, error) {
 	return export.Kind.Get(ctx, t.Get, export.Key(t, id))
 }
 
-// refused returns why a job must end: the operator may not do it any more, or it
-// takes too long.
+// refused returns why an export must end: the operator may not do it any more, or it is
+// too long. It returns "" if the export may go on.
 func (r Runner) refused(ctx context.Context, t table.Tenant, rec export.Record, now time.Time) (string, error) {
 	created, err := timestamp.Parse(rec.CreatedAt)
 	if err != nil {
@@ -164,7 +168,8 @@ func (r Runner) refused(ctx context.Context, t table.Tenant, rec export.Record, 
 	return r.revoked(ctx, t, rec.By, rec.Needs(), now)
 }
 
-// revoked returns why the operator may not do a job any more, "" if he may.
+// revoked returns why the operator by may not do a job any more, "" if the operator may.
+// needs are the policies that the job requires.
 func (r Runner) revoked(ctx context.Context, t table.Tenant, by authz.Standing, needs []authz.Policy, now time.Time) (
 	string, error) {
 	items, err := table.Join(t.Handle, r.platform().Handle).Batch(ctx,
@@ -178,8 +183,9 @@ func (r Runner) revoked(ctx context.Context, t table.Tenant, by authz.Standing, 
 	return "", nil
 }
 
-// write writes the next slice into a part, or into the tail if it is too short for
-// a part.
+// write exports the next slice of rows. It writes them as the next part of the file. If
+// they are too short for a part, it writes them to a temporary file (the tail), with
+// which the next slice begins.
 func (r Runner) write(ctx context.Context, t table.Tenant, rec export.Record) (export.Record, error) {
 	size, limit := r.Bytes, r.Time
 	if size == 0 {
@@ -218,8 +224,8 @@ func (r Runner) write(ctx context.Context, t table.Tenant, rec export.Record) (e
 	return rec, r.Files.Put(ctx, rec.Tail, content)
 }
 
-// finish makes the file of its parts. If another runner has replaced a part, the
-// job begins again.
+// finish makes an export's file of its parts. If another runner has replaced a part, the
+// export begins again.
 func (r Runner) finish(ctx context.Context, t table.Tenant, rec export.Record) (export.Record, error) {
 	switch err := r.Files.Finish(ctx, rec.File(t), rec.Upload, rec.Parts); {
 	case errors.Is(err, ErrParts):
@@ -232,13 +238,14 @@ func (r Runner) finish(ctx context.Context, t table.Tenant, rec export.Record) (
 	return rec, nil
 }
 
+// fail ends an export with a reason that the company sees.
 func (r Runner) fail(ctx context.Context, t table.Tenant, rec export.Record, reason string) error {
 	rec.Status, rec.Error, rec.Lease = export.Failed, &reason, ""
 	_, err := r.save(ctx, t, rec)
 	return taken(err)
 }
 
-// save writes how far the job is. It returns errLost if another runner has the job.
+// save stores how far the export is. It returns errLost if another runner has the export.
 func (r Runner) save(ctx context.Context, t table.Tenant, rec export.Record) (export.Record, error) {
 	rec.UpdatedAt = timestamp.Format(r.Now())
 	tx := t.Write().Covers(r.platform().Handle)

@@ -18,26 +18,26 @@ import (
 )
 
 const (
-	// tenantsAtOnce is of how many tenants jobs run at the same time.
+	// tenantsAtOnce is how many tenants have a slice under way at the same time.
 	tenantsAtOnce = 4
-	// listEach is how long Run works by the same list of open jobs, as long as that has
-	// some to begin.
+	// listEach is how long Run uses the same list of open jobs. It reads the list
+	// sooner if no job of it may begin.
 	listEach = time.Second
 )
 
-// turns is the state of one Run.
+// turns is the state of one Run: the open jobs, and whose turn it is.
 type turns struct {
 	Runner
 	open   []string        // the open jobs: tenant#id
-	given  map[string]bool // up until the next Run
+	given  map[string]bool // jobs that only the next Run continues
 	busy   map[string]bool // tenants with a slice under way
-	served map[string]int  // when a tenant or a job had its last turn; 0 for never
+	served map[string]int  // the number of the last turn of a tenant or a job; 0 for never
 	turn   int
 	ended  chan slice
 	failed error
 }
 
-// slice is the result of a slice.
+// slice is the result of one slice of a job.
 type slice struct {
 	job  string
 	more bool
@@ -45,10 +45,10 @@ type slice struct {
 }
 
 // Run works on the open jobs until none is left or the budget is used up. Each turn is
-// one slice. The next turn is that of the tenant whose last one is longest ago, and of
-// this tenant's jobs the one whose last turn is. Some tenants have a slice under way at
-// the same time, each at most one. A job that fails with an error is tried again by the
-// next Run. One that panics would panic again, so it ends.
+// one slice. The next turn goes to the tenant that has waited longest, and to the job
+// of this tenant that has waited longest. Up to tenantsAtOnce tenants have a slice
+// under way, each at most one. A job that fails with an error is tried again by the
+// next Run. A job that panics is ended, because it would panic again.
 func (r Runner) Run(ctx context.Context) error {
 	budget := r.Budget
 	if budget == 0 {
@@ -78,11 +78,12 @@ func (r Runner) Run(ctx context.Context) error {
 		select {
 		case of := <-s.ended:
 			s.end(ctx, of)
-		case <-time.After(listEach): // another tenant may have begun a job
+		case <-time.After(listEach): // read the list again: another tenant may have begun a job
 		}
 	}
 }
 
+// list reads the list of open jobs into s.open.
 func (s *turns) list(ctx context.Context) error {
 	s.open = s.open[:0]
 	for items, err := range s.platform().Pages(ctx, s.platform().Partition(due.Jobs), table.Query{Limit: 100}) {
@@ -96,6 +97,7 @@ func (s *turns) list(ctx context.Context) error {
 	return nil
 }
 
+// tenantOf returns the tenant's id in the name of a job, tenant#id.
 func tenantOf(job string) string {
 	tenant, _, _ := strings.Cut(job, "#")
 	return tenant
@@ -115,6 +117,7 @@ func (s *turns) next() string {
 	})
 }
 
+// begin starts a slice of the job. Its result goes to s.ended.
 func (s *turns) begin(ctx context.Context, job string) {
 	s.turn++
 	s.busy[tenantOf(job)], s.served[tenantOf(job)], s.served[job] = true, s.turn, s.turn
@@ -131,6 +134,7 @@ func (s *turns) begin(ctx context.Context, job string) {
 	}()
 }
 
+// end notes that a slice has ended, and with which result.
 func (s *turns) end(ctx context.Context, of slice) {
 	delete(s.busy, tenantOf(of.job))
 	s.given[of.job] = of.err != nil || !of.more
@@ -140,7 +144,7 @@ func (s *turns) end(ctx context.Context, of slice) {
 	}
 }
 
-// stopped says to the company why a job ended that panicked.
+// stopped is the error that the company sees of a job that panicked.
 const stopped = "The service failed at this job, and logged why. What was done so far stays."
 
 // giveUp ends a job whose slice has panicked. If that panics too, the job leaves the

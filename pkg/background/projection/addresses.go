@@ -11,14 +11,16 @@ import (
 	"svc/pkg/domain/address"
 )
 
-// Addresses expires what a rider has beyond the number of saved addresses, after a new
-// one. So a request that saves an address need not read the others.
+// Addresses limits how many addresses a rider has saved: when a new one is stored, it
+// expires those beyond the limit. So a request that saves an address need not read the
+// others.
 type Addresses struct {
 	DB  *table.DB
 	Now func() time.Time
 }
 
-// Process processes a batch of the stream and returns the changes that failed.
+// Process trims the saved addresses of each rider who has a new one in the batch, and
+// returns the changes that failed.
 func (a Addresses) Process(ctx context.Context, event events.DynamoDBEvent) []stream.Failure {
 	seen, groups := map[string]bool{}, [][]stream.Change(nil)
 	for _, c := range stream.Changes(event) {

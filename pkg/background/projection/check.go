@@ -15,10 +15,11 @@ import (
 	"svc/pkg/data/table"
 )
 
-// Check compares derived data with the items. With Correct it also corrects the
-// derived data. Items may change meanwhile: a difference is reported only if
-// repeated reads find it, and each correction is a conditional write. Check
-// reads the items page by page.
+// Check compares the data that the projection derives (counters, ratings, names, search
+// and rank rows) with the items from which it is derived. With Correct it also corrects
+// the derived data. Items may change meanwhile: a difference is reported only if repeated
+// reads find it, and each correction is a conditional write. Check reads the items page
+// by page.
 //
 // It does not find what has no effect: rank rows of a category without posts, and search
 // rows of deleted customers. It finds an hour's counter without a trip only if its day is
@@ -36,19 +37,19 @@ type Check struct {
 }
 
 const (
-	confirmations = 3 // looks that must find the same difference: an index may lag behind the table
-	movedLooks    = 5 // looks during which counters changed, before a check holds them
-	checkParallel = 8
-	batchKeys     = 100
+	confirmations = 3   // looks at the data that must find the same difference: an index may lag behind the table
+	movedLooks    = 5   // looks during which counters changed, before a check holds them
+	checkParallel = 8   // batches that a check reads at the same time
+	batchKeys     = 100 // the largest number of items in one batch
 )
 
-// agree checks that counters equal the sums of what was counted of the items.
-// Before each look it calls prepare, which returns the counters and a function
-// that adds up the items. The counters are read before and after the items. If
-// their versions are the same, no step has counted an item in between, because
-// one transaction writes what was counted and the counters. Items that the
-// projection has not counted yet make no difference. If the counters changed during
-// several looks of a check that corrects, it holds them while it looks.
+// agree checks that counters equal the sums of what was counted of the items (Counted).
+// At each look it calls prepare, which returns the counters and a function that adds up
+// the items. The counters are read before and after the items. If their versions are the
+// same, no step has counted an item in between, because one transaction writes what was
+// counted and the counters. Items that the projection has not counted yet make no
+// difference. If the counters changed during several looks and c.Correct is set, agree
+// holds them (hold.go) while it looks.
 func (c *Check) agree(ctx context.Context, t table.Tenant, name string,
 	prepare func(context.Context) ([]counter.Ref, func(context.Context) (counter.Changes, error), error)) error {
 	moved := 0
@@ -102,9 +103,9 @@ func (c *Check) agree(ctx context.Context, t table.Tenant, name string,
 	})
 }
 
-// correct adds the missing amount to shard 0 of each wrong counter, unless that
-// shard has changed since it was read. Therefore two checks cannot both add the
-// amount.
+// correct subtracts the excess off from each wrong counter. It changes shard 0 of the
+// counter, on the condition that the shard is as in now. Therefore two checks cannot both
+// make the correction.
 func (c *Check) correct(ctx context.Context, t table.Tenant, now counters, off counter.Changes) error {
 	for ref, by := range off {
 		tx, shard := t.Write(), now[ref].items[0]
@@ -123,7 +124,8 @@ func (c *Check) correct(ctx context.Context, t table.Tenant, now counters, off c
 	return nil
 }
 
-// sumCounted adds up what was counted of items in some counters.
+// sumCounted adds up what the projection counted of the items with the keys. Of the
+// counters, it adds up only those in only.
 func (c *Check) sumCounted(ctx context.Context, t table.Tenant, keys []table.Key, only map[counter.Ref]bool) (
 	counter.Changes, error) {
 	out, mu := counter.Changes{}, sync.Mutex{}
@@ -151,7 +153,7 @@ func (c *Check) sumCounted(ctx context.Context, t table.Tenant, keys []table.Key
 	return out, group.Wait()
 }
 
-// countedOfAll reads what was counted of at most 100 items.
+// countedOfAll returns what was counted of each of at most 100 items.
 func countedOfAll(ctx context.Context, h table.Handle, keys []table.Key) ([]Counted, error) {
 	items, err := countedItems(ctx, h, keys)
 	out := make([]Counted, len(items))
@@ -163,7 +165,8 @@ func countedOfAll(ctx context.Context, h table.Handle, keys []table.Key) ([]Coun
 	return out, err
 }
 
-// countedItems reads the COUNTED items of at most 100 items.
+// countedItems reads the COUNTED items, which record what was counted, of at most 100
+// items.
 func countedItems(ctx context.Context, h table.Handle, keys []table.Key) ([]table.Item, error) {
 	counted := make([]table.Key, len(keys))
 	for i, key := range keys {
@@ -172,15 +175,16 @@ func countedItems(ctx context.Context, h table.Handle, keys []table.Key) ([]tabl
 	return h.Batch(ctx, counted...)
 }
 
-// counters are stored counters.
+// counters are counters with their values as the table stores them.
 type counters map[counter.Ref]stored
 
+// stored is a stored counter: the sums of all its shards, and the items of the shards.
 type stored struct {
 	sums  counter.Sums
-	items []table.Item // of the shards
+	items []table.Item
 }
 
-// readCounters reads counters, many at a time.
+// readCounters reads the stored counters, many in one batch.
 func readCounters(ctx context.Context, t table.Tenant, refs []counter.Ref) (counters, error) {
 	out, mu := counters{}, sync.Mutex{}
 	for _, ref := range refs {
@@ -217,6 +221,7 @@ func readCounters(ctx context.Context, t table.Tenant, refs []counter.Ref) (coun
 	return out, group.Wait()
 }
 
+// shardsOf returns in how many shards a counter is stored.
 func shardsOf(ref counter.Ref) int {
 	if ref.Sharded {
 		return counter.MaxShards
@@ -224,8 +229,8 @@ func shardsOf(ref counter.Ref) int {
 	return 1
 }
 
-// against returns the excess of the counters; it is negative where they are
-// too low.
+// against returns by how much the counters exceed want; a value is negative where a
+// counter is too low.
 func (c counters) against(want counter.Changes) counter.Changes {
 	out := counter.Changes{}
 	for ref, one := range c {
@@ -237,8 +242,8 @@ func (c counters) against(want counter.Changes) counter.Changes {
 	return out
 }
 
-// same reports whether the counters are as they were, and those that were not
-// read before do not exist.
+// same reports whether the counters are as they were in was. A counter that is not in was
+// must not exist.
 func (c counters) same(was counters) bool {
 	for ref, now := range c {
 		before := was[ref]
@@ -261,10 +266,11 @@ func (c counters) same(was counters) bool {
 	return true
 }
 
-// behind checks the items whose count was outdated when it was read, as lagging
-// lists them with the versions of their COUNTED items. The projection may still
-// have to count an item. If it does not within reconcile.Patience looks, the
-// difference is reported; with Correct, the step counts the item.
+// behind checks the items that the projection had not counted in their current state.
+// lagging has these items and the versions of their COUNTED items at that time. The
+// projection may be about to count an item. If it does not do so within
+// reconcile.Patience looks, behind reports the difference; with Correct, it counts the
+// item.
 func (c *Check) behind(ctx context.Context, t table.Tenant, lagging map[table.Key]int64) error {
 	return c.Until(ctx, "outdated counts", func(look int) (done bool, err error) {
 		for chunk := range slices.Chunk(slices.Collect(maps.Keys(lagging)), itemsPerRebuild) {
@@ -293,8 +299,9 @@ func (c *Check) behind(ctx context.Context, t table.Tenant, lagging map[table.Ke
 	})
 }
 
-// catchUp counts items, with hold while it holds the counters. After a conflict the
-// caller looks again.
+// catchUp counts the current state of items. With hold, it stops all other counting for
+// the tenant meanwhile (hold.go). After a conflict it returns nil, and the caller looks
+// again.
 func (c *Check) catchUp(ctx context.Context, t table.Tenant, keys []table.Key, hold bool) error {
 	count := func() error {
 		_, err := c.Step.Tenant(ctx, t, keys)
@@ -312,7 +319,7 @@ func (c *Check) catchUp(ctx context.Context, t table.Tenant, keys []table.Key, h
 	return err
 }
 
-// pieces reads what was counted of the items, and then the items.
+// pieces reads the COUNTED items of the keys, and then the items themselves.
 func (c *Check) pieces(ctx context.Context, h table.Handle, keys []table.Key) ([]piece, error) {
 	counted, err := countedItems(ctx, h, keys)
 	if err != nil {
@@ -325,7 +332,8 @@ func (c *Check) pieces(ctx context.Context, h table.Handle, keys []table.Key) ([
 	return c.compare(keys, items, counted)
 }
 
-// compare compares what was counted of items with their current state.
+// compare returns a piece for each item: what was counted of the item, and what must be
+// counted of it now. items and counted belong to the keys with the same index.
 func (c *Check) compare(keys []table.Key, items, counted []table.Item) (out []piece, err error) {
 	out = make([]piece, len(keys))
 	for i, key := range keys {
@@ -341,5 +349,5 @@ func (c *Check) compare(keys []table.Key, items, counted []table.Item) (out []pi
 	return out, nil
 }
 
-// counted reports whether the count of the item is up to date.
+// counted reports whether the projection has counted the current state of the item.
 func (p piece) counted() bool { return same(p.was, p.next) && !p.was.Pending }

@@ -176,7 +176,7 @@ const never = 1 << 30
 
 // A rebuild and its correcting check end beside any number of changes, and correct what
 // was wrong.
-func TestRebuildBesideChangesAtEachRequest(t *testing.T) {
+func TestRebuildAndChangesAtEachRequest(t *testing.T) {
 	testkit.Long(t)
 	for _, each := range []int{1, 3, 12} {
 		t.Run(fmt.Sprint(each, " changes"), func(t *testing.T) {
@@ -211,7 +211,7 @@ func TestTwoRebuildsBesideChangesAtEachRequest(t *testing.T) {
 
 // A rebuild that is killed beside traffic at any request leaves nothing for which the
 // next one waits.
-func TestKilledRebuildBesideChangesAtEachRequest(t *testing.T) {
+func TestKilledRebuildAndChangesAtEachRequest(t *testing.T) {
 	testkit.Long(t)
 	w := damaged(t, 38)
 	c := w.couple(3)

@@ -7,9 +7,9 @@ import (
 	"svc/pkg/data/table"
 )
 
-// walletNames checks the names in the wallets of some drivers or customers. A
-// check without Correct waits for the projection; one with Correct first runs
-// the step.
+// walletNames checks the names in the wallets of some drivers or customers. A check
+// without Correct waits until the projection has copied the names; one with Correct first
+// runs the projection's step.
 func (c *Check) walletNames(ctx context.Context, t table.Tenant, keys []table.Key) error {
 	wait := reconcile.Patience
 	if c.Correct {
@@ -48,10 +48,9 @@ func (c *Check) walletNames(ctx context.Context, t table.Tenant, keys []table.Ke
 	})
 }
 
-// correctName gives a wallet its holder's name, on the condition that neither
-// the wallet nor the holder's COUNTED item has changed. If one of them has
-// changed, correctName writes nothing, because a settlement or a step may have
-// written the name.
+// correctName gives a wallet its holder's name. It writes nothing if the wallet or the
+// holder's COUNTED item has changed, because a settlement or a step of the projection may
+// have written the name.
 func (c *Check) correctName(ctx context.Context, t table.Tenant, p piece, was table.Item) error {
 	if !p.stored.Found() {
 		return nil

@@ -9,9 +9,10 @@ import (
 	"svc/pkg/data/table"
 )
 
-// Posts checks the feedback posts in a partition of by-g1: their counters and
-// their rank rows. It also looks for rank rows that belong to no post, in the
-// partitions that PostRanks returns for "" and for each category of the posts.
+// Posts checks the feedback posts in a partition of by-g1: their counters and their rank
+// rows (a post's rows in the sorted lists). It also looks for rank rows that belong to no
+// post, in the partitions that PostRanks returns for "" and for each category of the
+// posts.
 func (c *Check) Posts(ctx context.Context, p table.Platform, partition string) error {
 	categories := map[string]bool{"": true}
 	err := c.walk(ctx, p.Handle, partition, func(keys []table.Key) error {
@@ -38,8 +39,8 @@ func (c *Check) Posts(ctx context.Context, p table.Platform, partition string) e
 	return nil
 }
 
-// counts checks the counters of a post's item. One transaction writes a vote or
-// comment and the counter, so both agree if the post does not change during the
+// counts checks the counters of one post: its votes and comments. One transaction writes
+// a vote or comment and the counter, so both agree if the post does not change during the
 // reads.
 func (c *Check) counts(ctx context.Context, p table.Platform, key table.Key) error {
 	item := reconcile.Item{Name: "the counters of " + key.PK, Handle: p.Handle, Key: key, Looks: confirmations}
@@ -91,9 +92,9 @@ func (c *Check) miscounted(ctx context.Context, p table.Platform, post table.Ite
 	return wrong, nil
 }
 
-// strays checks that each row of a partition belongs to its post. It ignores
-// rows that expire. Older builds wrote such rows with a new post, and the post
-// may have changed before the projection processed it.
+// strays checks that each rank row of a partition belongs to its post. It ignores rows
+// that expire. Older builds wrote such rows with a new post, and the post may have
+// changed before the projection processed it.
 func (c *Check) strays(ctx context.Context, p table.Platform, partition string) error {
 	for items, err := range p.Pages(ctx, partition, table.Query{Limit: rebuildPage, Consistent: true}) {
 		if err != nil {
@@ -108,6 +109,7 @@ func (c *Check) strays(ctx context.Context, p table.Platform, partition string) 
 	return nil
 }
 
+// stray checks that each of the given rank rows belongs to its post (strays).
 func (c *Check) stray(ctx context.Context, p table.Platform, rows []table.Item) error {
 	c.Count("rank row", len(rows))
 	return reconcile.Each(ctx, c.Run, "rank rows", reconcile.Patience, rows, func(look int, rows []table.Item) (
@@ -139,8 +141,8 @@ func (c *Check) stray(ctx context.Context, p table.Platform, rows []table.Item) 
 	})
 }
 
-// belongs reports whether the post has the row. If the post exists, it also
-// accepts the rows that COUNTED lists, because Check.rows checks those.
+// belongs reports whether the rank row is one of the post. If the post exists, belongs
+// also accepts the rows that COUNTED lists, because Check.rows checks those.
 func (c *Check) belongs(row table.Item, of piece) bool {
 	if of.item.Found() && slices.Contains(of.was.Ranks, row.Key) {
 		return true
@@ -148,8 +150,8 @@ func (c *Check) belongs(row table.Item, of piece) bool {
 	return slices.ContainsFunc(c.rankRows(of.item), func(r table.Item) bool { return r.Key == row.Key })
 }
 
-// removeStray deletes a row of a post, on the condition that neither the post
-// nor what was counted of it has changed.
+// removeStray deletes a rank row, on the condition that neither the post nor what was
+// counted of it has changed.
 func (c *Check) removeStray(ctx context.Context, p table.Platform, row table.Item, of piece) error {
 	tx := p.Write()
 	for key, was := range map[table.Key]table.Item{of.key: of.item, CountedKey(of.key): of.stored} {

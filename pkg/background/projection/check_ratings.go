@@ -12,9 +12,9 @@ import (
 	"svc/pkg/domain/trip"
 )
 
-// ratings checks the sum and the number of the ratings of every driver and rider.
-// stars is what was counted of the trips when they were read. It is only a hint:
-// whoever differs from it is read again with the own trips.
+// ratings checks the sum and the number of the ratings of every driver and rider. stars
+// are the ratings that were counted of all trips. They may be outdated, so for each
+// record that differs from stars, the person's own trips are read again.
 func (c *Check) ratings(ctx context.Context, t table.Tenant, stars ratings) error {
 	for _, list := range []struct {
 		name string
@@ -40,12 +40,14 @@ func (c *Check) ratings(ctx context.Context, t table.Tenant, stars ratings) erro
 	return nil
 }
 
-// starsOf returns the ratings that the record of a driver or rider has.
+// starsOf returns the sum and the number of the ratings in the record of a driver or
+// rider.
 func starsOf(it table.Item) struct{ sum, count int } {
 	return struct{ sum, count int }{int(it.Int("ratingSum")), int(it.Int("ratingCount"))}
 }
 
-// dueTo returns the ratings that the record must have. Nobody who was erased has any.
+// dueTo returns the sum and the number of ratings that the record must have, by what was
+// counted of the trips. The record of a person who was erased has none.
 func dueTo(it table.Item, counted ratings) struct{ sum, count int } {
 	if account.Erased(it) {
 		return struct{ sum, count int }{}
@@ -77,7 +79,8 @@ func (c *Check) rating(ctx context.Context, t table.Tenant, key table.Key, side 
 	})
 }
 
-// counted adds up the ratings that were counted of the trips of a driver or rider.
+// counted adds up the ratings of a driver or rider that were counted of the person's
+// trips.
 func (c *Check) counted(ctx context.Context, t table.Tenant, side authz.Audience, id string) (ratings, error) {
 	out := ratings{}
 	partition, index := trip.Own(t, side, id)

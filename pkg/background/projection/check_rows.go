@@ -30,17 +30,18 @@ func (c *Check) people(ctx context.Context, t table.Tenant) error {
 	})
 }
 
+// suffixes checks the suffix rows of customers, by which a search finds them.
 func (c *Check) suffixes(ctx context.Context, t table.Tenant, keys []table.Key) error {
 	return c.rows(ctx, t.Handle, keys, func(p piece) []table.Item {
 		if p.was.Rows == nil || p.was.Pending {
-			return nil // the step creates them
+			return nil // the projection will write the missing rows
 		}
 		return p.was.Rows.Rows(t, idOf(p.key))
 	})
 }
 
-// rows checks the rows of some items: each expected row exists, and no other row
-// that COUNTED lists exists.
+// rows checks the search or rank rows of some items: each row that want returns must
+// exist, and no other row that the COUNTED item lists.
 func (c *Check) rows(ctx context.Context, h table.Handle, keys []table.Key, want func(piece) []table.Item) error {
 	patience := reconcile.Patience // the item may have changed since the first read
 	if c.Correct {
@@ -67,7 +68,8 @@ func (c *Check) rows(ctx context.Context, h table.Handle, keys []table.Key, want
 	})
 }
 
-// wrongRows compares the rows of an item with those it should have.
+// wrongRows compares the stored search or rank rows of an item with want, and returns
+// what is wrong, nil if nothing is.
 func (c *Check) wrongRows(ctx context.Context, h table.Handle, p piece, want []table.Item) (*reconcile.Finding, error) {
 	var keys, stray []table.Key
 	var lost []table.Item
@@ -118,9 +120,9 @@ func alike(want, have table.Item) bool {
 	return true
 }
 
-// correctRows writes the rows that an item lacks and deletes its stray ones, on
-// the condition that its COUNTED item has not changed. If COUNTED has changed, a
-// step may have written the rows meanwhile.
+// correctRows writes the rows in lost, which an item lacks, and deletes those in stray,
+// which it must not have. It does so on the condition that the item's COUNTED item has
+// not changed: otherwise a step may have written the rows meanwhile.
 func (c *Check) correctRows(ctx context.Context, h table.Handle, p piece, lost []table.Item, stray []table.Key) error {
 	if !p.stored.Found() {
 		return nil

@@ -48,8 +48,8 @@ func (c *Check) Tenant(ctx context.Context, t table.Tenant) error {
 	return c.people(ctx, t)
 }
 
-// total checks a counter that has no period. Each look lists the items first,
-// so that little time passes between the two reads of the counter.
+// total checks a counter that has no period, such as the number of drivers. Each look
+// lists the items first, so that little time passes between the two reads of the counter.
 func (c *Check) total(ctx context.Context, t table.Tenant, ref counter.Ref, partition func(shard int) string) error {
 	return c.agree(ctx, t, ref.Partition, func(ctx context.Context) ([]counter.Ref,
 		func(context.Context) (counter.Changes, error), error) {
@@ -64,7 +64,7 @@ func (c *Check) total(ctx context.Context, t table.Tenant, ref counter.Ref, part
 	})
 }
 
-// each iterates over the items of a list in all shards, page by page.
+// each calls do with the items of a list, page by page, in all shards.
 func (c *Check) each(ctx context.Context, t table.Tenant, partition func(shard int) string,
 	do func([]table.Item) error) error {
 	return tenant.EachShard(ctx, t, func(n int) error {
@@ -80,7 +80,8 @@ func (c *Check) each(ctx context.Context, t table.Tenant, partition func(shard i
 	})
 }
 
-// addLagging adds the items whose count is outdated to lagging.
+// addLagging adds to lagging the items of which the projection has not counted the
+// current state.
 func (c *Check) addLagging(ctx context.Context, t table.Tenant, items []table.Item, lagging map[table.Key]int64) error {
 	for chunk := range slices.Chunk(items, batchKeys) {
 		pieces, err := c.read(ctx, t, chunk)
@@ -96,8 +97,8 @@ func (c *Check) addLagging(ctx context.Context, t table.Tenant, items []table.It
 	return nil
 }
 
-// read reads what was counted of at most 100 items, and compares it with the
-// items as an index shows them.
+// read reads the COUNTED items of at most 100 items, and compares them with the items as
+// an index shows them.
 func (c *Check) read(ctx context.Context, t table.Tenant, items []table.Item) ([]piece, error) {
 	keys := keysOf(items)
 	counted, err := countedItems(ctx, t.Handle, keys)
@@ -107,6 +108,7 @@ func (c *Check) read(ctx context.Context, t table.Tenant, items []table.Item) ([
 	return c.compare(keys, items, counted)
 }
 
+// keysOf returns the keys of the items.
 func keysOf(items []table.Item) []table.Key {
 	keys := make([]table.Key, len(items))
 	for i, it := range items {

@@ -14,10 +14,10 @@ import (
 	"svc/pkg/domain/tenant"
 )
 
-// recent is the age up to which a trip may still be completed in a period whose
-// trips were read before. It is longer than an index lags behind the table and
-// than the clocks of two processes differ. The fine counters of so recent a
-// period are not compared.
+// recent is the age up to which a period still counts as growing: a trip may be
+// completed in it although the check has already read the trips of that time. It is
+// longer than an index lags behind the table and than the clocks of two processes
+// differ. Counters finer than a quarter of an hour are not compared for recent periods.
 const recent = 10 * time.Minute
 
 // trips checks the trip counters. It reads the trips once, in the order of their
@@ -28,24 +28,25 @@ const recent = 10 * time.Minute
 type trips struct {
 	*Check
 	t       table.Tenant
-	settled time.Time // periods that end later are recent
+	settled time.Time // periods that end after this time are recent
 	lagging map[table.Key]int64
-	stars   ratings // that were counted of the trips
+	stars   ratings // the ratings that were counted of the trips
 
-	open  map[time.Time]*quarter // by start
+	open  map[time.Time]*quarter // the quarters that are not checked yet, by start
 	past  map[counter.Ref]bool   // the quarters checked so far
 	days  counter.Changes        // what was counted of the trips, by day
-	known map[counter.Ref]bool   // days with a trip or a counter
+	known map[counter.Ref]bool   // days that have a trip or a counter
 }
 
-// quarter is a quarter of an hour.
+// quarter is what must be in the counters of a quarter of an hour.
 type quarter struct {
 	want counter.Changes    // the sums in the quarter's counter and the finer ones
-	keys map[table.Key]bool // of the trips that count in it
+	keys map[table.Key]bool // the trips that count in the quarter
 }
 
-// reports checks the trip counters. It adds the trips whose count is outdated to
-// lagging, and the ratings that were counted to stars.
+// reports checks the trip counters, from which reports are made. It adds to lagging the
+// trips of which the projection has not counted the current state, and to stars the
+// ratings that were counted.
 func (c *Check) reports(ctx context.Context, t table.Tenant, lagging map[table.Key]int64, stars ratings) error {
 	known, err := c.stored(ctx, t, report.Days, true)
 	if err != nil {
@@ -80,8 +81,8 @@ func (c *Check) reports(ctx context.Context, t table.Tenant, lagging map[table.K
 	return w.checkDays(ctx)
 }
 
-// page adds up what was counted of some trips, and checks the quarters that end
-// before the last of them.
+// page adds up what was counted of some trips, and checks the quarters of an hour that
+// end before the last of them.
 func (w *trips) page(ctx context.Context, items []table.Item) error {
 	for chunk := range slices.Chunk(items, batchKeys) {
 		pieces, err := w.read(ctx, w.t, chunk)
@@ -105,8 +106,9 @@ func (w *trips) page(ctx context.Context, items []table.Item) error {
 	return nil
 }
 
-// add adds a trip to its quarters: what was counted of it, and its key also to
-// the quarters in which it must count now.
+// add adds what was counted of a trip to the sums of its quarters and days. It also
+// notes the trip's key in these quarters, and in those in which the trip must count
+// now.
 func (w *trips) add(p piece) error {
 	was, err := p.was.counterAdditions()
 	if err != nil {
@@ -144,8 +146,8 @@ func (w *trips) add(p piece) error {
 	return nil
 }
 
-// close checks the open quarters that end at the given time or before; all of
-// them for the zero time.
+// close checks and removes the open quarters of an hour that end at or before the given
+// time; all of them for the zero time.
 func (w *trips) close(ctx context.Context, at time.Time) error {
 	for start, q := range w.open {
 		if !at.IsZero() && start.Add(15*time.Minute).After(at) {
@@ -159,8 +161,9 @@ func (w *trips) close(ctx context.Context, at time.Time) error {
 	return nil
 }
 
-// quarter checks the counters of a quarter of an hour against its trips. If the
-// quarter is recent, it checks the quarter's own counter against its parts.
+// quarter checks the counters of the quarter of an hour ref against the trips in q. If
+// the quarter is recent, it checks the quarter's own counter against the sum of its parts
+// instead.
 func (w *trips) quarter(ctx context.Context, ref counter.Ref, q *quarter) error {
 	w.past[ref] = true
 	refs := map[counter.Ref]bool{ref: true}
@@ -190,9 +193,9 @@ func (w *trips) quarter(ctx context.Context, ref counter.Ref, q *quarter) error 
 	return w.recount(ctx, ref, slices.Collect(maps.Keys(wrong)), slices.Collect(maps.Keys(q.keys)))
 }
 
-// recount checks wrong counters of a quarter of an hour against the trips with
-// the keys. If the quarter's own counter is wrong, it also checks the finer
-// counters that no trip counts.
+// recount checks wrong counters of a quarter of an hour again, against the trips with the
+// keys. If the quarter's own counter is wrong, it also checks the stored counters of
+// shorter periods in the quarter.
 func (w *trips) recount(ctx context.Context, quarter counter.Ref, wrong []counter.Ref, keys []table.Key) error {
 	only := map[counter.Ref]bool{}
 	for _, ref := range wrong {
@@ -211,7 +214,8 @@ func (w *trips) recount(ctx context.Context, quarter counter.Ref, wrong []counte
 	})
 }
 
-// finer adds the stored counters within a period, except recent ones.
+// finer adds to into the stored counters for the parts of the period of ref, and for the
+// parts of these. It omits recent ones.
 func (w *trips) finer(ctx context.Context, ref counter.Ref, into map[counter.Ref]bool) error {
 	children, err := w.children(ctx, ref)
 	for child := range children {
@@ -277,8 +281,8 @@ func (w *trips) checkDays(ctx context.Context) error {
 	return nil
 }
 
-// parts checks that a counter equals the sum of the stored counters that divide
-// its period.
+// parts checks that the counter ref equals the sum of the stored counters for the parts
+// of its period.
 func (w *trips) parts(ctx context.Context, ref counter.Ref) error {
 	from, _, err := report.Span(ref)
 	if err != nil {
@@ -299,7 +303,7 @@ func (w *trips) parts(ctx context.Context, ref counter.Ref) error {
 	})
 }
 
-// stored returns the counters of a partition, in all its shards.
+// stored returns the counters that are stored in a partition, in all its shards.
 func (c *Check) stored(ctx context.Context, t table.Tenant, partition string, sharded bool) (map[counter.Ref]bool,
 	error) {
 	out := map[counter.Ref]bool{}

@@ -21,14 +21,14 @@ import (
 	"svc/pkg/domain/wallet"
 )
 
-// Types are the item types that are counted.
+// Types are the item types that the projection counts.
 var Types = []string{"trip", "driver", "customer", "wallet", "post"}
 
-// CountedKey returns the key of an item's COUNTED item, which is in the same
-// partition.
+// CountedKey returns the key of the COUNTED item of an item, which records what the
+// projection counted of it. Both are in the same partition.
 func CountedKey(item table.Key) table.Key { return table.Key{PK: item.PK, SK: "COUNTED"} }
 
-// Counted is what was counted of an item. The zero Counted means that nothing
+// Counted is what the projection counted of an item. The zero Counted means that nothing
 // was counted.
 type Counted struct {
 	Type        string        `json:"type,omitempty"`
@@ -60,7 +60,8 @@ type completion struct {
 	Fare money.Amount `json:"fare"`
 }
 
-// countedOf reads a COUNTED item; an absent one is the zero Counted.
+// countedOf returns what a COUNTED item records. For an absent item it returns the zero
+// Counted.
 func countedOf(it table.Item) (Counted, error) {
 	var c Counted
 	if !it.Found() {
@@ -72,13 +73,13 @@ func countedOf(it table.Item) (Counted, error) {
 
 var _ = table.Kind[any]{Type: "counted", Personal: "words by which a search finds a rider", Erasure: "deletes"}
 
-// put replaces the COUNTED item, on the condition that it has not changed
+// put stores c in the COUNTED item was, on the condition that the item has not changed
 // since it was read.
 func (c Counted) put(tx *table.Tx, was table.Item) {
 	audit.Put(tx, was, table.Item{Key: was.Key, Type: "counted", Version: 1, Doc: c})
 }
 
-// counterAdditions returns the counter additions that were made for the item.
+// counterAdditions returns what was added to the counters for the item.
 func (c Counted) counterAdditions() (counter.Changes, error) {
 	out, one := counter.Changes{}, decimal.NewFromInt(1)
 	switch c.Type {
@@ -100,7 +101,7 @@ func (c Counted) counterAdditions() (counter.Changes, error) {
 	return out, nil
 }
 
-// trip adds the counter additions that were made for a trip.
+// trip adds to out what was added to the counters for a trip.
 func (c Counted) trip(out counter.Changes) error {
 	at, err := timestamp.Parse(c.RequestedAt)
 	if err != nil {
@@ -120,10 +121,10 @@ func (c Counted) trip(out counter.Changes) error {
 	return nil
 }
 
-// completionOf returns what counts of a completed trip. A trip never counts as
-// completed before its request, whatever the clocks of two processes said, so a
-// check that reads trips in the order of their requests has seen every trip that
-// was completed before the last request.
+// completionOf returns what the projection counts of a completed trip. A trip never
+// counts as completed before its request, although the clocks of two processes may
+// differ. So a check that reads trips in the order of their requests has seen every trip
+// that was completed before the last request.
 func completionOf(tr trip.Trip) *completion {
 	out := completion{tr.RequestedAt, "0"}
 	if tr.CompletedAt != nil {
@@ -135,9 +136,9 @@ func completionOf(tr trip.Trip) *completion {
 	return &out
 }
 
-// count returns the new Counted of an item, from its current state and its old
-// Counted. An absent item counts nothing. Ended sets of rows stay listed until
-// a step has written their end time.
+// count returns what must be counted of an item, from its current state and from was,
+// what was counted before. An absent item counts nothing. Ended sets of rows stay listed
+// until a step has written their end time.
 func (s Step) count(it table.Item, was Counted, now string) (Counted, error) {
 	next := Counted{}
 	if it.Found() {
@@ -188,8 +189,9 @@ func (s Step) count(it table.Item, was Counted, now string) (Counted, error) {
 	return next, nil
 }
 
-// rows sets the suffix rows that a customer has from now on: the old set, or a
-// new one if the words changed.
+// rows sets c.Rows, the search rows that a customer has from now on, one for each suffix
+// of a word of the name. They are the old set was.Rows, or a new one if the words
+// changed.
 func (c *Counted) rows(was Counted, words []string, now string) {
 	c.Rows, c.Ended, c.Pending = was.Rows, was.Ended, was.Pending
 	if (was.Rows == nil && len(words) == 0) || (was.Rows != nil && slices.Equal(was.Rows.Words, words)) {
@@ -204,6 +206,7 @@ func (c *Counted) rows(was Counted, words []string, now string) {
 	c.Rows, c.Pending = &next, true
 }
 
+// ranks notes the keys of a post's rank rows in c, and a hash of their contents.
 func (c *Counted) ranks(rows []table.Item) {
 	for _, row := range rows {
 		c.Ranks = append(c.Ranks, row.Key)

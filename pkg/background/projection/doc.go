@@ -1,7 +1,9 @@
 // Package projection owns the data that is derived from the table's items and
 // stored beside them: the report counters, the totals of wallets, drivers and
-// customers, the search rows of customers, and the rank rows of feedback
-// posts. It also copies changed names of drivers and customers to their wallets.
+// customers, the search rows of customers (one for each suffix of a word, also
+// called suffix rows), and the rank rows of feedback posts (one for each place of
+// a post in a sorted list). It also copies changed names of drivers and customers
+// to their wallets.
 //
 // Each counted item has a COUNTED item beside it, which records what was
 // counted. A step reads COUNTED, then the item. In one transaction, it adds the

@@ -5,10 +5,10 @@ import (
 	"svc/pkg/domain/customer"
 )
 
-// Forget returns the COUNTED item of a person who is erased: it counts the same, and
-// has no words. sets are the sets of search rows that the person had until now. The
-// projection writes none of them again. If there is nothing to forget, next has no
-// document.
+// Forget returns the COUNTED item of a person who is erased: the counters stay the
+// same, but it has no name and no search words. sets are the sets of search rows that
+// the person had until now; the projection writes none of them again. If there is
+// nothing to forget, next has no document.
 func Forget(stored table.Item, now string) (next table.Item, sets []customer.RowSet, err error) {
 	c, err := countedOf(stored)
 	if err != nil || !stored.Found() {
@@ -30,7 +30,8 @@ func Forget(stored table.Item, now string) (next table.Item, sets []customer.Row
 		nil
 }
 
-// Sets returns how many sets of search rows a person has had.
+// Sets returns how many sets of search rows a person has had, from the person's COUNTED
+// item.
 func Sets(stored table.Item) (int, error) {
 	c, err := countedOf(stored)
 	if err != nil || c.Rows == nil {

@@ -9,33 +9,34 @@ import (
 	"svc/pkg/data/table"
 )
 
-// A hold lets the counters of a tenant rest while a correcting check reads them. The
-// stream's reader counts nothing of the tenant until the hold ends, and then counts all
-// of it. No result depends on a hold: the check compares versions. So a hold that ends
-// early, or a step that began before it, costs the check another look.
+// A hold stops the counting of a tenant's items while a correcting check reads the
+// counters. When the hold ends, the stream's reader counts what came meanwhile. The check
+// also compares versions, so its result does not depend on the hold: if a hold ends early,
+// or a step began before it, the check looks once more.
 //
-// A hold is a flag, which every step reads anyway. A run replaces the hold of another
-// one, and waits for none.
+// A hold is stored in the tenant's flags, which every step reads anyway. A check replaces
+// the hold of another check and does not wait for it.
 const (
-	holdFlag   = "countsHeldUntil" // Unix milliseconds
-	holdLife   = 10 * time.Second  // of a killed run, unless it renews the hold
-	holdRenew  = 3 * time.Second
-	holdSettle = 100 * time.Millisecond // in which a step that began before the hold ends
-	holdWait   = 20 * time.Second       // that a batch of the stream waits; afterwards it fails and comes again
-	holdPoll   = 50 * time.Millisecond
+	holdFlag   = "countsHeldUntil"      // Unix milliseconds
+	holdLife   = 10 * time.Second       // a hold that is not renewed ends after this time
+	holdRenew  = 3 * time.Second        // between two renewals of a hold
+	holdSettle = 100 * time.Millisecond // a step that began before the hold ends in this time
+	holdWait   = 20 * time.Second       // a batch of the stream waits so long, then fails and comes again
+	holdPoll   = 50 * time.Millisecond  // between two attempts of a step while the counters are held
 )
 
-// errHeld means that the counters of the tenant are held.
+// errHeld means that a check holds the tenant's counters: nothing may be counted now.
 var errHeld = errors.New("the counters are held by svc rebuild")
 
-// held reports whether a hold stands. A later end than any hold has comes from a wrong
-// clock, and is none.
+// held reports whether the flags say that a check holds the tenant's counters now. An end
+// further away than any hold lasts comes from a wrong clock and is ignored.
 func held(flags table.Item, now time.Time) bool {
 	left := time.UnixMilli(flags.Int(holdFlag)).Sub(now)
 	return left > 0 && left < 6*holdLife
 }
 
-// holding calls do while it holds the counters of the tenant.
+// holding calls do while nothing else may count for the tenant (a hold), and renews the
+// hold until do returns.
 func (c *Check) holding(ctx context.Context, t table.Tenant, do func() error) error {
 	if err := c.hold(ctx, t, c.Now().Add(holdLife).UnixMilli()); err != nil {
 		return err
@@ -64,8 +65,9 @@ func (c *Check) holding(ctx context.Context, t table.Tenant, do func() error) er
 	return errors.Join(err, c.hold(context.WithoutCancel(ctx), t, nil))
 }
 
-// hold sets or removes the hold. It leaves it as it is after conflicts with changes of
-// the flags, and if the tenant has none, because it is deleted.
+// hold sets the end of the hold to until, or removes the hold if until is nil. It
+// changes nothing and returns nil after conflicts with changes of the flags, and if the
+// tenant has no flags because it is deleted.
 func (c *Check) hold(ctx context.Context, t table.Tenant, until any) error {
 	err := table.Retry(ctx, func(ctx context.Context) error {
 		tx := t.Write()
@@ -80,7 +82,7 @@ func (c *Check) hold(ctx context.Context, t table.Tenant, until any) error {
 	return err
 }
 
-// unheld calls step until no hold stands, or the time has come.
+// unheld calls step again while it returns errHeld, until the given time.
 func unheld(ctx context.Context, until time.Time, step func() error) error {
 	for {
 		err := step()

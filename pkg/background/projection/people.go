@@ -31,7 +31,7 @@ func readWallets(ctx context.Context, t *table.Tenant, pieces []piece) error {
 	return err
 }
 
-// walletKey returns the key of the wallet of the driver or customer.
+// walletKey returns the key of the wallet of the piece, which is a driver or customer.
 func (p piece) walletKey(t table.Tenant) table.Key {
 	side := wallet.Driver
 	if p.next.Type == "customer" {
@@ -40,24 +40,25 @@ func (p piece) walletKey(t table.Tenant) table.Key {
 	return wallet.Key(t, side, idOf(p.key))
 }
 
-// rename copies a new name to the wallet. The transaction must also write
-// COUNTED, so that an outdated step cannot write an old name.
+// rename copies a new name of a driver or customer to the wallet. The transaction must
+// also write COUNTED, so that an outdated step cannot write an old name.
 func (p piece) rename(tx *table.Tx) {
 	if p.wallet.Found() {
 		setName(tx, p.wallet.Key, p.next.Name).If("attribute_exists(pk)")
 	}
 }
 
+// setName adds the write of a name to a wallet to the transaction.
 func setName(tx *table.Tx, wallet table.Key, name string) *table.Op {
 	return tx.Update(wallet, table.Change{Set: map[string]any{"name": name}, Add: map[string]any{"version": 1}})
 }
 
-// displaced reports whether the piece is a wallet that is not in its place in the
-// list by balance, because wallet.Shift changed the balance.
+// displaced reports whether the piece is a wallet with an outdated position in the list
+// by balance. wallet.Shift changes the balance without the position.
 func (p piece) displaced() bool { return p.next.Type == "wallet" && p.item.R != wallet.RankOf(p.item) }
 
-// replace puts a displaced wallet in its place. If its balance has changed since it
-// was read, the transaction fails.
+// replace moves a displaced wallet to its position in the list by balance. If its balance
+// has changed since it was read, the transaction fails.
 func (p piece) replace(tx *table.Tx) {
 	if p.displaced() {
 		tx.Update(p.key, table.Change{Set: map[string]any{"r": wallet.RankOf(p.item)},

@@ -15,24 +15,24 @@ import (
 	"svc/pkg/domain/tenant"
 )
 
-// Phones stores the number that a driver's, a rider's or a business's typed phone
-// stands for, beside the typed text. After a change of the company's country, svc rebuild
-// reads all of them anew.
+// Phones parses the typed phones of drivers, riders and businesses, and stores the number
+// beside the typed text. After a change of the company's country, svc rebuild parses all
+// of them again.
 type Phones struct {
 	DB *table.DB
-	// Read reads a phone in a country; nil stores nothing. Only programs that link
-	// the numbering plans of all countries have it.
+	// Read parses a phone in a country; if Read is nil, Phones stores nothing. Only
+	// programs that link the numbering plans of all countries have it.
 	Read func(typed, country string) *phone.Number
 }
 
-// phoned is the part of an item's document that Phones reads.
+// phoned has the fields of an item's document that Phones reads.
 type phoned struct {
 	Phone  *string       `json:"phone"`
 	Number *phone.Number `json:"number"`
 }
 
-// current reports whether the number is that of the phone, so that both are absent or
-// belong together.
+// current reports whether the stored Number was parsed from Phone. It is true if both are
+// absent.
 func (p phoned) current() bool {
 	return p.Phone == nil && p.Number == nil || p.Number.Of(p.Phone)
 }
@@ -40,8 +40,8 @@ func (p phoned) current() bool {
 // phonedTypes are the types of items with a phone.
 var phonedTypes = []string{"customer", "driver", "business"}
 
-// Process processes a batch of the stream and returns the changes that failed. An
-// item whose number is stored costs no request.
+// Process stores the numbers of changed phones in a batch of the stream, and returns the
+// changes that failed. An item whose number is stored already costs no request.
 func (p Phones) Process(ctx context.Context, event events.DynamoDBEvent) []stream.Failure {
 	if p.Read == nil {
 		return nil
@@ -78,9 +78,9 @@ func CountryOf(ctx context.Context, t table.Tenant) (string, error) {
 	return n.Country, err
 }
 
-// number returns what the phone of an item stands for, nil for none, and whether
-// something else is stored. A number that is stored of this phone stays if it cannot
-// be read.
+// number returns the number that an item's phone stands for, nil for none. differs
+// reports whether the item must be changed. If the phone cannot be parsed, a stored
+// number that was parsed from it stays.
 func (p Phones) number(it table.Item, country string) (n *phone.Number, differs bool, err error) {
 	var has phoned
 	if !it.Found() {
@@ -98,11 +98,11 @@ func (p Phones) number(it table.Item, country string) (n *phone.Number, differs 
 	return n, has.Number == nil || *n != *has.Number, nil
 }
 
-// store reads the item and stores its number, or removes that of a phone that it has no
-// more, on the condition that the item has
-// not changed meanwhile. The version stays, because nothing that anybody sees has
-// changed. A write that is under way may drop the number; its own record brings it
-// back. store reports whether it changed the item.
+// store reads the item and stores the number of its phone, or removes a number that was
+// not parsed from its phone, on the condition that the item has not changed meanwhile.
+// The item's version stays, because nobody sees the change. A concurrent write may drop
+// the number; the stream record of that write brings it back. changed reports whether
+// store changed the item.
 func (p Phones) store(ctx context.Context, t table.Tenant, key table.Key, country string) (changed bool, err error) {
 	err = table.Retry(ctx, func(ctx context.Context) error {
 		it, err := t.Get(ctx, key)

@@ -12,14 +12,15 @@ import (
 	"svc/pkg/domain/location"
 )
 
-// Places lists drivers by place when they come online, and no more when they leave.
+// Places maintains the list of drivers by location: it adds a driver who comes online
+// and removes one who goes offline or is disabled.
 type Places struct {
 	DB  *table.DB
 	Now func() time.Time
 }
 
-// Process processes a batch of the stream and returns the changes that failed. A driver
-// whose status did not change costs no request.
+// Process updates the list for each driver in the batch whose status changed, and returns
+// the changes that failed. Other drivers cost no request.
 func (p Places) Process(ctx context.Context, event events.DynamoDBEvent) []stream.Failure {
 	var groups [][]stream.Change
 	for _, c := range stream.Changes(event) {

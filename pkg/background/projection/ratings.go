@@ -12,17 +12,18 @@ import (
 	"svc/pkg/domain/driver"
 )
 
-// rating is what was counted of one side's rating of the other.
+// rating is the rating that a trip gave to one person, as the projection counted it.
 type rating struct {
 	Actor  string `json:"driver"` // the driver or rider who is rated
 	Points int    `json:"points"`
 }
 
-// ratings are sums and numbers of ratings, by the record of the driver or rider.
+// ratings are sums and numbers of ratings. The key is that of the record of the driver or
+// rider.
 type ratings map[table.Key]struct{ sum, count int }
 
-// add adds the ratings that were counted of a trip, or with the sign -1 takes them
-// away. It keeps no entry of zeros.
+// add adds the ratings that were counted of a trip; with the sign -1 it subtracts them.
+// It keeps no entry of zeros.
 func (r ratings) add(t table.Tenant, c Counted, sign int) {
 	for _, side := range []struct {
 		counted *rating
@@ -40,7 +41,8 @@ func (r ratings) add(t table.Tenant, c Counted, sign int) {
 	}
 }
 
-// readRated finds the drivers and riders who exist, and were not erased, among those whose ratings change.
+// readRated sets the field rated of each piece: the records of the drivers and riders
+// whose ratings the piece changes. It omits those who do not exist or were erased.
 func readRated(ctx context.Context, t *table.Tenant, pieces []piece) error {
 	if t == nil {
 		return nil
@@ -67,7 +69,7 @@ func readRated(ctx context.Context, t *table.Tenant, pieces []piece) error {
 	return err
 }
 
-// ratings returns what the piece changes.
+// ratings returns how the piece changes ratings: what counts now minus what was counted.
 func (p piece) ratings(t table.Tenant) ratings {
 	out := ratings{}
 	out.add(t, p.next, 1)
@@ -75,7 +77,8 @@ func (p piece) ratings(t table.Tenant) ratings {
 	return out
 }
 
-// addPiece adds what the piece changes for those whom readRated found.
+// addPiece adds the piece's changes of ratings, but only for the drivers and riders whom
+// readRated found.
 func (r ratings) addPiece(t table.Tenant, p piece) {
 	for key, change := range p.ratings(t) {
 		if slices.Contains(p.rated, key) {
@@ -86,7 +89,7 @@ func (r ratings) addPiece(t table.Tenant, p piece) {
 	}
 }
 
-// write adds the ratings to the records of those who are rated.
+// write adds the sums and numbers to the records of the drivers and riders.
 func (r ratings) write(tx *table.Tx) {
 	for _, key := range slices.SortedFunc(maps.Keys(r), func(a, b table.Key) int { return strings.Compare(a.PK, b.PK) }) {
 		account.NotErased(tx.Update(key, table.Change{Add: map[string]any{"ratingSum": r[key].sum,

@@ -17,15 +17,17 @@ import (
 	"svc/pkg/domain/tenant"
 )
 
-// Step updates derived data to the current state of the items.
+// Step updates derived data (counters, ratings, names, rows) to the current state of the
+// items.
 type Step struct {
 	Now func() time.Time
 	// RankRows returns the rank rows of a feedback post; nil means none.
 	RankRows func(post table.Item) []table.Item
 
-	heeds bool // waits for the end of a hold
+	heeds bool // return errHeld while a check holds the counters (hold.go)
 }
 
+// rankRows calls RankRows, if it is set.
 func (s Step) rankRows(post table.Item) []table.Item {
 	if s.RankRows == nil {
 		return nil
@@ -51,6 +53,7 @@ func (s Step) Platform(ctx context.Context, p table.Platform, keys []table.Key) 
 	return s.run(ctx, p.Handle, nil, keys)
 }
 
+// run implements Tenant and Platform; t is nil for Platform.
 func (s Step) run(ctx context.Context, h table.Handle, t *table.Tenant, keys []table.Key) (changed []table.Key,
 	err error) {
 	err = table.Retry(ctx, func(ctx context.Context) error {
@@ -89,10 +92,10 @@ type piece struct {
 	was, next  Counted
 	difference counter.Changes
 	wallet     table.Item  // of a driver or customer with a new name; not Found if there is none
-	rated      []table.Key // of those whose ratings the trip changes
+	rated      []table.Key // the records of those whose ratings the trip changes
 }
 
-// ops returns how many operations the piece adds to a transaction at most.
+// ops returns the largest number of operations that the piece adds to a transaction.
 func (p piece) ops() int {
 	n := 1 + len(p.difference) + len(p.next.Ranks) + len(p.was.Ranks) + len(p.rated)
 	if p.wallet.Found() || p.displaced() {
@@ -101,10 +104,10 @@ func (p piece) ops() int {
 	return n
 }
 
-// read finds the items that changed since they were counted or whose rows are
-// pending, and picks a shard of the counters. It reads the COUNTED items first,
-// then the items, and then the wallets of people with a new name. For a tenant
-// that is deleted or being deleted, it returns no piece.
+// read returns a piece for each item that changed since it was counted or whose rows are
+// pending, and picks a shard of the counters. It reads the COUNTED items first, then the
+// items, and then the wallets of people with a new name. For a tenant that is deleted or
+// being deleted, it returns no piece.
 func (s Step) read(ctx context.Context, h table.Handle, t *table.Tenant, keys []table.Key) ([]piece, int, error) {
 	first := make([]table.Key, len(keys), len(keys)+1)
 	for i, key := range keys {
@@ -148,8 +151,8 @@ func (s Step) read(ctx context.Context, h table.Handle, t *table.Tenant, keys []
 	return out, shard, readWallets(ctx, t, out)
 }
 
-// compare sets what was counted of the item, what must be counted of it
-// now, and the difference.
+// compare sets in p what was counted of the item, what must be counted of it now, and the
+// difference.
 func (s Step) compare(p *piece, now string) (err error) {
 	if p.was, err = countedOf(p.stored); err != nil {
 		return err
@@ -161,12 +164,15 @@ func (s Step) compare(p *piece, now string) (err error) {
 	return err
 }
 
+// same reports whether two Counted are equal.
 func same(a, b Counted) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)
 	return errX == nil && errY == nil && string(x) == string(y)
 }
 
+// difference returns what must be added to the counters after was has been counted, so
+// that next is counted.
 func difference(was, next Counted) (counter.Changes, error) {
 	out, err := next.counterAdditions()
 	if err != nil {

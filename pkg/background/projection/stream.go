@@ -13,7 +13,7 @@ import (
 	"svc/pkg/data/table"
 )
 
-// Function updates the projections from the table's stream.
+// Function updates the data that the projection derives, from the table's stream.
 type Function struct {
 	DB *table.DB
 	Step
@@ -24,8 +24,8 @@ type Function struct {
 // steps seldom conflict.
 const itemsPerStep = 8
 
-// Process processes a batch and returns the changes that failed. It uses only the keys
-// and types from the batch, and reads the current items.
+// Process processes a batch of the table's stream and returns the changes that failed. It
+// uses only the keys and types from the batch, and reads the current items.
 func (f Function) Process(ctx context.Context, event events.DynamoDBEvent) []stream.Failure {
 	var order []string
 	tenants := map[string][]stream.Change{}
@@ -62,8 +62,8 @@ func ownerOf(db *table.DB, key table.Key) string {
 	return t.ID()
 }
 
-// step processes the changes of one owner. It waits for the end of a hold until the
-// given time.
+// step counts the changed items of one owner (ownerOf). While a check holds the counters
+// (hold.go), step waits, at most until the given time.
 func (f Function) step(ctx context.Context, changes []stream.Change, until time.Time) error {
 	keys := make([]table.Key, len(changes))
 	for i, c := range changes {

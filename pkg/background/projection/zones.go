@@ -16,11 +16,13 @@ import (
 	"svc/pkg/domain/tenant"
 )
 
-// Zones keeps the covers of zones that an older build changes, or has stored without.
+// Zones maintains the cover of each zone: entries for the cells of the map that the zone
+// touches (docs/design.md). Older builds change a zone without its cover, or store it
+// without one.
 type Zones struct{ DB *table.DB }
 
-// Process brings the cover of each zone of a batch up to date, and returns the changes
-// that failed. A cover that is right is only read.
+// Process updates the cover of each zone in a batch, and returns the changes that failed.
+// A cover that is right is read but not written.
 func (z Zones) Process(ctx context.Context, event events.DynamoDBEvent) []stream.Failure {
 	var groups [][]stream.Change
 	for _, c := range stream.Changes(event) {
@@ -39,8 +41,8 @@ func (z Zones) Process(ctx context.Context, event events.DynamoDBEvent) []stream
 	})
 }
 
-// Sweep covers the zones of tenants that an older build made. It leaves to the next sweep
-// what it has no time for. A tenant that fails does not stop the others.
+// Sweep writes the missing covers of zones, in tenants that an older build made. If it
+// runs out of time, the next sweep goes on. A tenant that fails does not stop the others.
 func (z Zones) Sweep(ctx context.Context) error {
 	tenants, err := tenant.Store{DB: z.DB}.List(ctx)
 	if err != nil {

@@ -1,5 +1,6 @@
 // Package reconcile owns what the checks of stored data share: the difference
 // that they report, and the loop that looks at changing data until it is stable.
+// A look is one read of the data and one comparison.
 // The package knows no kind of item.
 package reconcile
 
@@ -13,8 +14,9 @@ import (
 	"svc/pkg/data/table"
 )
 
-// Difference is a stored value that does not match the items from which it is
-// derived.
+// Difference is a stored value that does not match the items from which it is derived:
+// What names the kind of the value, Want the value that follows from the items, and
+// Have the stored one.
 type Difference struct {
 	Tenant string `json:"tenant,omitempty"`
 	What   string `json:"what"`
@@ -31,7 +33,7 @@ type Run struct {
 	Found func(Difference)
 	// Compared, if not nil, receives how many things of a kind were compared.
 	Compared func(kind string, n int)
-	// Trips, if not nil, receives how many trips more were read.
+	// Trips, if not nil, receives how many more trips were read.
 	Trips func(n int)
 	// Wait, if not nil, replaces the waits between two looks.
 	Wait func(context.Context, time.Duration) error
@@ -39,7 +41,7 @@ type Run struct {
 	mu sync.Mutex
 }
 
-// Report passes a difference to Found.
+// Report passes a difference to Found. For what, key, want and have see Difference.
 func (r *Run) Report(what, key, want, have string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -48,7 +50,8 @@ func (r *Run) Report(what, key, want, have string) {
 	}
 }
 
-// Count passes a number of compared things to Compared.
+// Count says that the run has compared n more records of this kind. It calls r.Compared,
+// which shows the progress, if that is set.
 func (r *Run) Count(kind string, n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -57,7 +60,7 @@ func (r *Run) Count(kind string, n int) {
 	}
 }
 
-// Read passes a number of trips to Trips.
+// Read tells r.Trips that so many more trips were read.
 func (r *Run) Read(trips int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -73,12 +76,12 @@ const (
 	// Patience is the number of looks that let the stream functions process a
 	// change. The waits before them take about three seconds together.
 	Patience = 16
-	looks    = 160 // the last waits take 0.3 s each: about 45 seconds
+	looks    = 160 // the largest number of looks of Until, which take about 45 seconds
 )
 
-// Until calls look until it reports that it is done. It waits before each call
-// but the first, up to 0.3 seconds. After too many looks it returns ErrMoving
-// for the data that name describes.
+// Until calls look until look reports that it is done. It waits before each call but the
+// first, up to 0.3 seconds. After too many looks it returns ErrMoving; name says in the
+// error which data it was.
 func (r *Run) Until(ctx context.Context, name string, look func(n int) (done bool, err error)) error {
 	for n := range looks {
 		if err := r.pause(ctx, n); err != nil {
@@ -91,6 +94,7 @@ func (r *Run) Until(ctx context.Context, name string, look func(n int) (done boo
 	return fmt.Errorf("%s %w", name, ErrMoving)
 }
 
+// pause waits before the look with this number, at most 0.3 seconds.
 func (r *Run) pause(ctx context.Context, look int) error {
 	if look == 0 {
 		return ctx.Err()
@@ -98,7 +102,7 @@ func (r *Run) pause(ctx context.Context, look int) error {
 	return r.Pause(ctx, min(time.Duration(look)*20*time.Millisecond, 300*time.Millisecond))
 }
 
-// Pause waits.
+// Pause waits for d, or calls Wait if it is set.
 func (r *Run) Pause(ctx context.Context, d time.Duration) error {
 	if r.Wait != nil {
 		return r.Wait(ctx, d)
@@ -111,8 +115,8 @@ func (r *Run) Pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Finding is what a look found wrong with one thing. A look returns nil if the
-// thing is right.
+// Finding is what a look found wrong with one thing, such as a wallet. A look returns nil
+// if the thing is right.
 type Finding struct {
 	wrong []Difference
 	// Early makes Confirm look again, because the stream functions may still have
@@ -121,8 +125,8 @@ type Finding struct {
 	// Off says by how much the thing is wrong. Looks with the same text confirm
 	// each other.
 	Off string
-	// Steady, if not nil, reports whether the thing is as it was when the look
-	// began. Confirm ignores what it found of one that changed.
+	// Steady, if not nil, reports whether the thing is as it was when the look began.
+	// If it is not, Confirm ignores the finding.
 	Steady func() (bool, error)
 	// Certain, if not nil, is asked after enough looks confirmed each other. If it
 	// returns false, Confirm looks again. If it returns true, later looks that find
@@ -136,19 +140,19 @@ type Finding struct {
 	Recheck bool
 }
 
-// Wrong returns a finding of one difference.
+// Wrong returns a finding of one difference. For what, key, want and have see Difference.
 func Wrong(what, key, want, have string) *Finding { return new(Finding).Add(what, key, want, have) }
 
-// Add adds a difference.
+// Add adds a difference to f and returns f. For what, key, want and have see Difference.
 func (f *Finding) Add(what, key, want, have string) *Finding {
 	f.wrong = append(f.wrong, Difference{What: what, Key: key, Want: want, Have: have})
 	return f
 }
 
-// Confirm returns a function for Until. It calls look until the thing is right, or
-// until some looks in a row found the same. Then it reports each difference, once.
-// With Correct, it also corrects them. If another write overtakes the correction, it
-// looks again.
+// Confirm returns a function for Until. It calls look until the thing is right, or until
+// as many looks in a row as looks says found the same. Then it reports each difference,
+// once. With Correct, it also corrects them. If another write overtakes the correction,
+// it looks again.
 func (r *Run) Confirm(looks int, look func(n int) (*Finding, error)) func(n int) (done bool, err error) {
 	said, last, sure, times := map[[2]string]bool{}, "", "", 0
 	return func(n int) (done bool, err error) {
@@ -175,7 +179,7 @@ func (r *Run) Confirm(looks int, look func(n int) (*Finding, error)) func(n int)
 	}
 }
 
-// asked returns what a question answers, and true if there is none.
+// asked calls the question and returns its answer; a nil question has the answer true.
 func asked(question func() (bool, error)) (bool, error) {
 	if question == nil {
 		return true, nil
@@ -184,7 +188,7 @@ func asked(question func() (bool, error)) (bool, error) {
 	return yes && err == nil, err
 }
 
-// settle reports the differences that were not said before and, with Correct, corrects
+// settle reports the differences of f that are not in said and, with Correct, corrects
 // them. It returns false if the caller must look again.
 func (r *Run) settle(f *Finding, said map[[2]string]bool) (done bool, err error) {
 	for _, d := range f.wrong {
@@ -203,17 +207,19 @@ func (r *Run) settle(f *Finding, said map[[2]string]bool) (done bool, err error)
 	return !f.Recheck, err
 }
 
-// Item looks with Confirm at what depends on one item. It begins with the item as it
-// was read before, unless that is nil. An item that does not exist is right.
+// Item is a check, with Confirm, of data that depends on one item. The first look gets
+// the item Read, unless Read is nil; later looks read the item from the table. If the
+// item does not exist, nothing is wrong.
 type Item struct {
-	Name   string // of the data, in errors
+	Name   string // what errors call the data
 	Handle table.Handle
 	Key    table.Key
 	Read   *table.Item
-	Looks  int // that must find the same
+	Looks  int // how many looks in a row must find the same
 }
 
-// Check calls look, which need not set Steady.
+// Check calls look until enough looks found the same, or nothing is wrong. It sets Steady
+// of each finding.
 func (i Item) Check(ctx context.Context, r *Run, look func(n int, it table.Item) (*Finding, error)) error {
 	return r.Until(ctx, i.Name, r.Confirm(i.Looks, func(n int) (f *Finding, err error) {
 		var it table.Item
@@ -232,8 +238,9 @@ func (i Item) Check(ctx context.Context, r *Run, look func(n int, it table.Item)
 	}))
 }
 
-// Each calls look until all things are right. What is still wrong after patience looks
-// is reported and, with Correct, corrected.
+// Each calls look until all things are right. look returns a finding for each thing,
+// nil for one that is right. From look number patience on, Each reports what is wrong
+// and, with Correct, corrects it.
 func Each[T any](ctx context.Context, r *Run, name string, patience int, things []T,
 	look func(n int, things []T) ([]*Finding, error)) error {
 	said := map[[2]string]bool{}

@@ -19,30 +19,32 @@ import (
 	"svc/pkg/domain/trip"
 )
 
-// The words in the notes of a ride that choose what becomes of it.
+// Words for the notes of a ride in a sandbox, by which the rider chooses what the robots do.
 const (
-	ignore = "robot:ignore"  // no robot takes it
+	ignore = "robot:ignore"  // no robot takes the ride
 	cancel = "robot:cancel"  // the driver does not come, and the ride is cancelled
 	slow   = "robot:late"    // the driver comes four times slower
 	noShow = "robot:no_show" // the rider does not come, and the ride is cancelled
 )
 
+// asks reports whether the notes of the trip contain the word.
 func asks(t trip.Trip, word string) bool { return t.Notes != nil && strings.Contains(*t.Notes, word) }
 
-// How long robots take.
+// How long robots (simulated drivers and riders) take for something, and their limits in one step.
 const (
 	thinks   = 2 * time.Second  // before a driver accepts
-	boards   = 15 * time.Second // at least, between arrival and start
-	gives    = 60 * time.Second // until a driver waits no more
-	refuses  = 10 * time.Second // until a robot that will not come says so
+	boards   = 15 * time.Second // the shortest time between arrival and start
+	gives    = 60 * time.Second // until a driver stops waiting for the rider
+	refuses  = 10 * time.Second // until a driver who does not come cancels
 	answered = 30 * time.Second // a search has ended if the trip is PENDING for so long
-	aimless  = 3 * time.Minute  // a ride without a destination
-	longest  = 90 * time.Second // that a robot drives in one step; what was longer, nothing ran
+	aimless  = 3 * time.Minute  // the duration of a ride without a destination
+	longest  = 90 * time.Second // the longest drive in one step, even if the last step was longer ago
 	reports  = 2 * time.Minute  // between the positions of a robot without a ride
-	actions  = 8                // of a robot in one step
+	actions  = 8                // the largest number of actions of a robot in one step
 )
 
-// accept lets robots take the trips that wait for a driver.
+// accept lets robots take the trips that wait for a driver. ahead is additional time that
+// counts as passed.
 func (v *view) accept(ctx context.Context, ahead time.Duration) error {
 	idle := v.idle()
 	waiting := slices.DeleteFunc(slices.Clone(v.trips), func(t open) bool {
@@ -69,14 +71,14 @@ func (v *view) accept(ctx context.Context, ahead time.Duration) error {
 	return nil
 }
 
-// searched reports whether the service searches a driver for the trip, so that a
-// robot needs an offer.
+// searched reports whether the service is searching a driver for the trip. If so, a robot
+// takes the trip only with an offer.
 func (v *view) searched(t trip.Trip) bool {
 	return t.Dispatched && v.settings.Dispatch.Mode == settings.Offers &&
 		(t.Status != trip.Pending || v.since(&t.UpdatedAt) < answered)
 }
 
-// idle are the robots that could take a trip.
+// idle returns the ids of the robot drivers that could take a trip.
 func (v *view) idle() []string {
 	return slices.DeleteFunc(slices.Clone(v.roster.Drivers), func(id string) bool {
 		r, ok := v.drivers[id]
@@ -85,7 +87,8 @@ func (v *view) idle() []string {
 	})
 }
 
-// offers returns the robot that holds an offer, for each trip.
+// offers returns the robots among idle that hold an offer. The key is the trip that is
+// offered, the value the robot's id.
 func (v *view) offers(ctx context.Context, idle []string) (map[string]string, error) {
 	out := map[string]string{}
 	if v.settings.Dispatch.Mode != settings.Offers {
@@ -111,7 +114,8 @@ func (v *view) offers(ctx context.Context, idle []string) (map[string]string, er
 	return out, nil
 }
 
-// next returns the nearest robot that drives the service type of the trip.
+// next returns the id of the nearest of the idle robots that drive the service type of
+// the trip.
 func (v *view) next(idle []string, t trip.Trip) (id string, ok bool) {
 	best := 0.0
 	for _, one := range idle {
@@ -125,7 +129,8 @@ func (v *view) next(idle []string, t trip.Trip) (id string, ok bool) {
 	return id, ok
 }
 
-// take accepts the trip for the robot, which drives in the same step.
+// take accepts the trip for the robot driver with the id, and updates v so that the robot
+// already drives in the same step.
 func (v *view) take(ctx context.Context, id string, t open) error {
 	if _, err := v.store().Accept(ctx, t.item, id); err != nil {
 		return err
@@ -145,8 +150,8 @@ func (v *view) take(ctx context.Context, id string, t open) error {
 	return err
 }
 
-// place returns where the robot is: at its stored position, else at a corner of
-// its own.
+// place returns where the robot with the id is: at its stored position, else at a corner
+// that depends on the id only.
 func (v *view) place(id string) point {
 	if l, ok, err := driver.LocationFromItem(v.positions[id]); ok && err == nil {
 		return at(l.Lat, l.Lng)
@@ -154,18 +159,19 @@ func (v *view) place(id string) point {
 	return cornerOf(id).in(v.roster)
 }
 
-// run is a robot that acts in a step.
+// run is one robot driver in one step.
 type run struct {
 	*view
 	driver.Record
 	position table.Item
 	place    point
-	left     time.Duration // for what is still to be done in this step
-	moved    time.Duration // since the stored position
-	saved    int           // positions in this step; each is recorded later than the one before
+	left     time.Duration // the time that the robot may still use in this step
+	moved    time.Duration // the time since the stored position that the robot has not driven yet
+	saved    int           // positions in this step; each is recorded a millisecond later than the one before
 }
 
-// drive lets the robot go on with its trip, or report its position.
+// drive lets the robot continue its trip or, without a trip, report its position. ahead
+// is additional time that counts as passed.
 func (v *view) drive(ctx context.Context, r driver.Record, ahead time.Duration) error {
 	one := &run{view: v, Record: r, position: v.positions[r.ID], place: v.place(r.ID), left: ahead}
 	l, ok, err := driver.LocationFromItem(one.position)
@@ -183,7 +189,8 @@ func (v *view) drive(ctx context.Context, r driver.Record, ahead time.Duration) 
 	return one.wander(ctx, l, ok)
 }
 
-// wander reports the position of a robot without a ride, at a corner nearby.
+// wander reports the position of a robot without a ride, at a corner nearby. was is the
+// stored position, if known.
 func (r *run) wander(ctx context.Context, was driver.Location, known bool) error {
 	if r.Status == driver.Offline {
 		return nil
@@ -196,14 +203,15 @@ func (r *run) wander(ctx context.Context, was driver.Location, known bool) error
 	if known {
 		next = next.side(r.ID + was.RecordedAt)
 	}
-	if kilometres(r.place, next.in(r.roster)) > 1 { // it comes back from a ride out of town
+	if kilometres(r.place, next.in(r.roster)) > 1 { // the robot comes back from a ride out of town
 		_, err := r.move(ctx, next.in(r.roster), speed)
 		return err
 	}
 	return r.save(ctx, next.in(r.roster), 0)
 }
 
-// ride lets the robot go on with its trip. With time ahead it does several things.
+// ride lets the robot continue its trip. In an advance of the sandbox's time, the robot
+// may take several steps of the trip.
 func (r *run) ride(ctx context.Context, t open) error {
 	for range actions {
 		done, err := r.act(ctx, t)
@@ -242,7 +250,7 @@ func (r *run) act(ctx context.Context, t open) (done bool, err error) {
 			pace /= 4
 		}
 		to := at(t.OriginLat, t.OriginLng)
-		if r.place.metres(to) > far { // it appears 800 metres west of the rider
+		if r.place.metres(to) > far { // the robot appears 800 metres west of the rider
 			r.place = point{to.lat, to.lng - 800/east(to.lat)}
 		}
 		if there, err := r.move(ctx, to, pace); err != nil || !there {
@@ -263,7 +271,8 @@ func (r *run) act(ctx context.Context, t open) (done bool, err error) {
 	return err == nil, err
 }
 
-// carry drives the rider, and completes the trip at its destination.
+// carry drives the rider, and completes the trip at its destination. done reports whether
+// it did.
 func (r *run) carry(ctx context.Context, t open) (done bool, err error) {
 	r.moved = min(r.moved, r.since(t.StartedAt))
 	from, way := at(t.OriginLat, t.OriginLng), aimless.Seconds()*speed
@@ -284,7 +293,8 @@ func (r *run) carry(ctx context.Context, t open) (done bool, err error) {
 	return err == nil, err
 }
 
-// stop cancels the trip a while after the time, as the service does.
+// stop cancels the trip when the duration after has passed since from. The log of the
+// trip says that the service cancelled it.
 func (r *run) stop(ctx context.Context, t open, from *string, after time.Duration, reason string) (bool, error) {
 	if !r.waits(from, after) {
 		return false, nil
@@ -293,8 +303,8 @@ func (r *run) stop(ctx context.Context, t open, from *string, after time.Duratio
 	return err == nil, err
 }
 
-// waits reports whether the time after from has passed, and takes what lacks from
-// the time ahead.
+// waits reports whether the duration after has passed since the timestamp from. If it has
+// not, waits takes the rest from the time that is left in this step, if that is enough.
 func (r *run) waits(from *string, after time.Duration) bool {
 	lacks := after - r.since(from)
 	if lacks > r.left {
@@ -304,7 +314,8 @@ func (r *run) waits(from *string, after time.Duration) bool {
 	return true
 }
 
-// move drives towards the place and reports the position.
+// move drives towards to at pace metres per second, and reports the position. there
+// reports whether the robot has arrived.
 func (r *run) move(ctx context.Context, to point, pace float64) (there bool, err error) {
 	lasts := time.Duration(r.place.metres(to) / pace * float64(time.Second))
 	drives := min(lasts, r.moved+r.left)
@@ -321,7 +332,8 @@ func (r *run) move(ctx context.Context, to point, pace float64) (there bool, err
 	return there, r.save(ctx, next, heading)
 }
 
-// save stores the position as PUT /api/v1/me/location does.
+// save stores the robot's position as PUT /api/v1/me/location does. heading is in
+// degrees, 0 for north.
 func (r *run) save(ctx context.Context, p point, heading int) error {
 	items, err := r.tenant.Batch(ctx, driver.LocationKey(r.tenant, r.ID), location.ListingKey(r.tenant, r.ID),
 		driver.Key(r.tenant, r.ID))

@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	late      = 90 * time.Second // an order that was due before is not made up for
-	least     = 3                // robots always have so many rides, so that something happens
-	leastEach = 10 * time.Second
+	late      = 90 * time.Second // an order that was due longer ago is dropped
+	least     = 3                // if fewer rides are running, robot riders order more
+	leastEach = 10 * time.Second // then one more ride is ordered in each span of this length
 )
 
-// order lets robot riders order what is due by the day's curve. The identifier of a
-// ride follows from its time, so no ride is ordered twice.
+// order lets robot riders order the rides that are due by the hourly curve (ordered). A
+// ride's identifier follows from its time, so no ride is ordered twice.
 func (v *view) order(ctx context.Context) error {
 	if !v.flags.Flag(authz.Taxi) {
 		return nil
@@ -63,16 +63,18 @@ func (v *view) order(ctx context.Context) error {
 	return nil
 }
 
+// rideID returns the identifier of the ride that a robot rider orders for the time at.
 func (v *view) rideID(at time.Time) string { return ids.Derived(ids.Trip, at, "robot "+v.tenant.ID()) }
 
-// freeRiders are the robot riders without an open trip.
+// freeRiders returns the ids of the robot riders without an open trip.
 func (v *view) freeRiders() []string {
 	return slices.DeleteFunc(slices.Clone(v.roster.Riders), func(id string) bool {
 		return slices.ContainsFunc(v.trips, func(t open) bool { return t.CustomerID == id })
 	})
 }
 
-// request requests a ride as POST /api/v1/me/trips does.
+// request requests a ride as POST /api/v1/me/trips does. when is the time at which the
+// ride is due.
 func (v *view) request(ctx context.Context, rider string, when time.Time) error {
 	id := v.rideID(when)
 	from := cornerOf(id)
@@ -101,7 +103,7 @@ func (v *view) request(ctx context.Context, rider string, when time.Time) error 
 	return err
 }
 
-// pays returns a payment type that the company takes.
+// pays returns a payment type that the company takes. id is that of the ride.
 func (v *view) pays(id string) string {
 	p := v.settings.Payments
 	if p.Card && (!p.Cash || chance(3, id, "pays") > 0) {
@@ -113,7 +115,8 @@ func (v *view) pays(id string) string {
 	return "WALLET"
 }
 
-// terms picks one of the company's active service types, and estimates the fare.
+// terms picks one of the company's active service types for the ride, and estimates the
+// fare. id is that of the ride.
 func (v *view) terms(ctx context.Context, r *trip.Ride, id string) (trip.Terms, error) {
 	out := trip.Terms{Currency: v.flags.Text("currency"), Settings: v.settings}
 	services, err := settings.Services(ctx, v.tenant)
@@ -139,8 +142,8 @@ func (v *view) terms(ctx context.Context, r *trip.Ride, id string) (trip.Terms, 
 
 const (
 	ratedEach = 15 * time.Second // time between two looks for rides to rate
-	rateable  = 10 * time.Minute // after it a robot rates no more
-	recent    = 30               // completed trips that are looked at
+	rateable  = 10 * time.Minute // robots do not rate a ride that ended longer ago
+	recent    = 30               // how many of the newest completed trips rate reads
 )
 
 // rate lets robot riders rate most rides that have ended.
@@ -167,5 +170,5 @@ func (v *view) rate(ctx context.Context) error {
 	return nil
 }
 
-// number returns a whole number as JSON has it.
+// number returns n, rounded to an integer, as JSON text.
 func number[T ~string](n float64) *T { return new(T(fmt.Sprintf("%.0f", n))) }

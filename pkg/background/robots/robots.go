@@ -1,6 +1,6 @@
-// Package robots drives the robots of sandboxes. A robot is a real driver or rider
-// who makes the transitions by the same code as the endpoints, so its trips are
-// dispatched, settled and told of like any other.
+// Package robots drives the robots of sandboxes: simulated drivers and riders, so that a
+// sandbox has rides. A robot has the record of a driver or rider and uses the same code
+// as the endpoints. So its trips are dispatched, settled and reported like any other.
 //
 //	robots.go  the step of a sandbox: what is read, and who does what
 //	drive.go   what one robot driver does
@@ -8,7 +8,7 @@
 //	town.go    the street grid
 //
 // A step is a task that is due (data/due), each minute. Between two tasks svc dev
-// makes further steps. No step keeps anything: where a robot is follows from its
+// makes further steps. A step keeps no state in memory: where a robot is follows from its
 // stored position and the time since then, and what it does from its trip. So a
 // step may be cut short or made twice at any time.
 //
@@ -40,28 +40,28 @@ import (
 	"svc/pkg/domain/trip"
 )
 
-// Worker makes the steps.
+// Worker makes the steps of the robots, and the advances of sandboxes.
 type Worker struct {
 	DB  *table.DB
 	Now func() time.Time
 	// Pace, unless zero, is the time between the steps that this process makes until
 	// the next task is due.
 	Pace time.Duration
-	// Still makes the robots stand still. What else is due goes on.
+	// Still makes the robots do nothing in a step. Advance is called all the same.
 	Still bool
-	// Advance does what else of a sandbox is due within the time ahead, except of the
-	// trips that skip names; nil does nothing.
+	// Advance does the other work of a sandbox that is due within the duration ahead,
+	// except for the trips for which skip returns true; nil does nothing.
 	Advance func(ctx context.Context, t table.Tenant, ahead time.Duration, skip func(trip.Trip) bool) error
 }
 
-// Sweep makes the steps that are due.
+// Sweep carries out the due tasks of sandboxes: steps of their robots, and advances.
 func (w Worker) Sweep(ctx context.Context) error {
 	return sandbox.Book(w.DB, w.Now).Sweep(ctx, w.carryOut)
 }
 
-// carryOut does what a task asks for. A step of the robots also stores the task of the
-// next minute. The minute is in the key of that task, so a task that is carried out twice
-// leads to one next task.
+// carryOut carries out a due task: an advance of a sandbox, or a step of its robots. A
+// step also stores the task of the next minute. The minute is in the key of that task, so
+// a task that is carried out twice leads to one next task.
 func (w Worker) carryOut(ctx context.Context, k due.Task) error {
 	t := w.DB.Tenant(k.Tenant)
 	if k.Kind == sandbox.Advance {
@@ -91,9 +91,10 @@ func (w Worker) carryOut(ctx context.Context, k due.Task) error {
 	return nil
 }
 
-// advance lets the robots go on, and then does what else is due. It skips trips that
-// changed after it was asked for, those that a robot will answer, and those that robots
-// ordered: they wait for robots.
+// advance lets the robots continue as if the duration ahead had passed, and then calls
+// Advance. It skips trips that changed after the advance was requested, trips that a
+// robot will accept because it has an offer, and trips that robot riders ordered, because
+// these wait for robots.
 func (w Worker) advance(ctx context.Context, t table.Tenant, asked time.Time, ahead time.Duration) error {
 	if _, err := w.Step(ctx, t, ahead); err != nil || w.Advance == nil {
 		return err
@@ -113,8 +114,8 @@ func (w Worker) advance(ctx context.Context, t table.Tenant, asked time.Time, ah
 	})
 }
 
-// goOn makes steps for less than a minute. Then the next task is due. If one fails,
-// that task tells of it.
+// goOn makes further steps, one each w.Pace, for less than a minute, until the next task
+// is due. If a step fails, goOn ends; the next task reports the error.
 func (w Worker) goOn(ctx context.Context, t table.Tenant) {
 	for range time.Minute/w.Pace - 1 {
 		time.Sleep(w.Pace)
@@ -124,7 +125,7 @@ func (w Worker) goOn(ctx context.Context, t table.Tenant) {
 	}
 }
 
-// view is what a step has read.
+// view has what a step has read of a sandbox.
 type view struct {
 	tenant    table.Tenant
 	now       time.Time
@@ -133,7 +134,7 @@ type view struct {
 	settings  settings.Document
 	trips     []open                   // the open trips
 	drivers   map[string]driver.Record // the robots among the drivers
-	positions map[string]table.Item    // where they are
+	positions map[string]table.Item    // the items with their positions, by driver
 }
 
 // open is an open trip with its item.
@@ -142,18 +143,17 @@ type open struct {
 	item table.Item
 }
 
-// statuses are those of open trips that robots have to do with.
+// statuses are the statuses of the open trips that a step reads.
 var statuses = []trip.Status{trip.Pending, trip.Searching, trip.CollectingOffers, trip.Assigned, trip.DriverArrived,
 	trip.InProgress}
 
 const (
-	mostOpen = 200 // open trips that a step looks at
+	mostOpen = 200 // the largest number of open trips that a step reads
 	atOnce   = 8   // robots that act at the same time
 )
 
-// Step lets the robots of the tenant go on, as if the time ahead had passed, too.
-// runs is false for a tenant that has no robots, or has them no more. A panic is an
-// error.
+// Step lets the robots of the tenant continue, as if the duration ahead had passed too.
+// runs is false for a tenant that has no robots. A panic is returned as an error.
 func (w Worker) Step(ctx context.Context, t table.Tenant, ahead time.Duration) (runs bool, err error) {
 	defer panics.Catch(&err)
 	v, runs, err := w.look(ctx, t)
@@ -186,8 +186,8 @@ func (w Worker) Step(ctx context.Context, t table.Tenant, ahead time.Duration) (
 	return true, ctx.Err()
 }
 
-// report logs an error of one robot, which does not stop the others. That somebody
-// else acted first is no error.
+// report logs an error of one robot, which does not stop the others. If somebody else
+// acted first, that is no error.
 func (v *view) report(ctx context.Context, what, id string, err error) {
 	var known *fault.Error
 	if err != nil && !errors.As(err, &known) && !errors.Is(err, table.ErrCondition) && ctx.Err() == nil {
@@ -195,7 +195,8 @@ func (v *view) report(ctx context.Context, what, id string, err error) {
 	}
 }
 
-// look reads what a step needs, in four round trips.
+// look reads what a step needs, in four round trips. The result is false if the tenant
+// has no robots.
 func (w Worker) look(ctx context.Context, t table.Tenant) (*view, bool, error) {
 	v := &view{tenant: t, now: w.Now().UTC().Truncate(time.Millisecond), drivers: map[string]driver.Record{},
 		positions: map[string]table.Item{}}
@@ -219,12 +220,13 @@ func (w Worker) look(ctx context.Context, t table.Tenant) (*view, bool, error) {
 	return v, true, v.readDrivers(ctx)
 }
 
-// inStatus reads the newest trips in the statuses.
+// inStatus reads the newest trips in the statuses, at most limit.
 func (v *view) inStatus(ctx context.Context, limit int, statuses ...trip.Status) ([]table.Item, error) {
 	return trip.InStatus(ctx, v.tenant, max(1, int(v.flags.Int("readShards"))), limit, statuses...)
 }
 
-// readTrips reads the open trips. An index may lag, so one may be in two statuses.
+// readTrips reads the open trips. An index may lag, so the same trip may come in two
+// statuses.
 func (v *view) readTrips(ctx context.Context) error {
 	items, err := v.inStatus(ctx, mostOpen, statuses...)
 	if err != nil {
@@ -244,6 +246,7 @@ func (v *view) readTrips(ctx context.Context) error {
 	return nil
 }
 
+// readDrivers reads the records and positions of the robot drivers.
 func (v *view) readDrivers(ctx context.Context) error {
 	var keys []table.Key
 	for _, id := range v.roster.Drivers {
@@ -272,7 +275,7 @@ func (v *view) store() trip.Store {
 		Commit: func(ctx context.Context, tx *table.Tx, _ any) error { return tx.Commit(ctx) }}
 }
 
-// since returns the time that has passed since a stored one.
+// since returns the time that has passed since a stored timestamp, 0 if there is none.
 func (v *view) since(at *string) time.Duration {
 	if at == nil {
 		return 0
@@ -284,5 +287,6 @@ func (v *view) since(at *string) time.Duration {
 	return v.now.Sub(t)
 }
 
-// chance returns a number from 0 to n-1 that is the same each time it is asked.
+// chance returns a number from 0 to n-1 that depends on about only: the same texts give
+// the same number.
 func chance(n int, about ...string) int { return ids.Pick(strings.Join(about, "#"), n) }

@@ -21,17 +21,18 @@ import (
 	"svc/pkg/domain/wallet"
 )
 
-// Check compares receipts, postings and trip counts with completed trips, and
-// balances with postings. With Correct it also corrects them, except the receipt
-// of a trip that is not completed: a person must decide. It may run while trips
-// are settled, because it reads the items of every difference again before it
-// reports the difference. What of a difference is "balance", "rank", "held",
-// "receipt", "posting" or "totalTrips".
+// Check compares receipts, postings and trip counts with completed trips, and balances
+// with postings. With Correct it also corrects them, except the receipt of a trip that
+// is not completed: a person must decide. It may run while trips are settled, because
+// it reads the items of every difference again before it reports the difference. The
+// What of a Difference is "balance", "rank", "held", "receipt", "posting" or
+// "totalTrips".
 type Check struct {
 	*reconcile.Run
 	Now func() time.Time
 }
 
+// checkPage is how many items one page of a check has.
 const checkPage = 200
 
 // Tenant checks everything that settlements wrote for a tenant. Postings come
@@ -77,7 +78,7 @@ func (c *Check) Tenant(ctx context.Context, t table.Tenant) error {
 	return nil
 }
 
-// scan walks a partition of by-g1.
+// scan calls do for each page of a partition of by-g1.
 func scan(ctx context.Context, t table.Tenant, partition string, do func([]table.Item) error) error {
 	for items, err := range t.Pages(ctx, partition, table.Query{Index: 1, Limit: checkPage}) {
 		if err == nil {
@@ -90,8 +91,9 @@ func scan(ctx context.Context, t table.Tenant, partition string, do func([]table
 	return nil
 }
 
-// wallets checks the wallets in a list. For a list of holders, it checks those
-// without a wallet, because they may have postings.
+// wallets checks the wallets of some actors. If listed, items are wallets from their
+// list. Otherwise items are drivers or customers, and only those without a wallet are
+// checked, because they may have postings.
 func (c *Check) wallets(ctx context.Context, t table.Tenant, side wallet.Side, listed bool, items []table.Item) error {
 	actors, keys := make([]string, len(items)), make([]table.Key, len(items))
 	for i, it := range items {
@@ -106,7 +108,7 @@ func (c *Check) wallets(ctx context.Context, t table.Tenant, side wallet.Side, l
 		}
 		for i, it := range found {
 			if it.Found() != listed {
-				continue // checked with the other list
+				continue // the wallet is checked with the other list
 			}
 			if listed {
 				c.Count("wallet", 1)
@@ -134,7 +136,7 @@ func holderOf(ctx context.Context, t table.Tenant, side wallet.Side, actor strin
 	return flags, holder, err
 }
 
-// documents returns the JSON of two documents.
+// documents returns the JSON of a and of b.
 func documents(a, b any) (string, string, error) {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)
@@ -163,7 +165,8 @@ func (c *Check) receipts(ctx context.Context, t table.Tenant, items []table.Item
 	})
 }
 
-// compare returns the errors in the receipts and postings of at most 50 trips.
+// compare returns what is wrong with the receipts and postings of at most 50 trips. The
+// result has one element for each key, nil if nothing is wrong.
 func (c *Check) compare(ctx context.Context, t table.Tenant, keys []table.Key) ([]*reconcile.Finding, error) {
 	both := append([]table.Key{}, keys...)
 	for _, key := range keys {
@@ -189,6 +192,8 @@ func (c *Check) compare(ctx context.Context, t table.Tenant, keys []table.Key) (
 	return out, c.postings(ctx, t, trips, items[len(keys):], out)
 }
 
+// receipt checks the receipt of the trip tr, whose item is it. The result is nil if the
+// receipt is right.
 func (c *Check) receipt(ctx context.Context, t table.Tenant, tr trip.Trip, it table.Item) (*reconcile.Finding, error) {
 	if !tr.Settles() {
 		if it.Found() { // a person must decide, because it is unknown whether the trip was paid

@@ -10,9 +10,9 @@ import (
 	"svc/pkg/domain/wallet"
 )
 
-// held checks that a driver's wallet holds the sum of the withdrawals that are
-// asked for. One transaction writes both, but the withdrawals come from an index,
-// which may lag behind.
+// held checks that the amount held in a driver's wallet equals the sum of the driver's
+// open withdrawals. One transaction writes both, but the withdrawals come from an
+// index, which may lag behind.
 func (c *Check) held(ctx context.Context, t table.Tenant, driver string, it table.Item) error {
 	item := reconcile.Item{Name: "what " + it.PK + " holds", Handle: t.Handle, Key: it.Key, Read: &it,
 		Looks: confirmations}
@@ -39,7 +39,8 @@ func (c *Check) held(ctx context.Context, t table.Tenant, driver string, it tabl
 	})
 }
 
-// asked returns the sum of a driver's withdrawals that are asked for.
+// asked returns the sum of a driver's withdrawals that are requested and not yet
+// decided.
 func asked(ctx context.Context, t table.Tenant, driver string) (sum decimal.Decimal, err error) {
 	partition, index := wallet.WithdrawalsOf(t, driver)
 	q := table.Query{Index: index, Limit: table.Examined,

@@ -26,7 +26,7 @@ func audienceOf(side wallet.Side) authz.Audience {
 	return authz.Rider
 }
 
-// tripCounts checks totalTrips of some drivers or customers.
+// tripCounts checks the field totalTrips of some drivers or customers.
 func (c *Check) tripCounts(ctx context.Context, t table.Tenant, side wallet.Side, items []table.Item) error {
 	for _, it := range items {
 		if err := c.totalTrips(ctx, t, side, it); err != nil {
@@ -37,9 +37,10 @@ func (c *Check) tripCounts(ctx context.Context, t table.Tenant, side wallet.Side
 	return nil
 }
 
-// totalTrips checks one driver or customer, as an index shows it. One transaction
-// writes totalTrips and the receipt of a trip, so both agree if totalTrips did not
-// change during the reads. The receipts are read only if the trips alone disagree.
+// totalTrips checks the number of trips in the record of one driver or customer; it is
+// the record as an index shows it. One transaction writes totalTrips and the receipt of a
+// trip, so both agree if totalTrips did not change during the reads. The receipts are
+// read only if the trips alone disagree.
 func (c *Check) totalTrips(ctx context.Context, t table.Tenant, side wallet.Side, it table.Item) error {
 	key := it.Key
 	own := trips{t: t, side: side, actor: key.PK[strings.LastIndexByte(key.PK, '#')+1:]}
@@ -75,7 +76,8 @@ func (c *Check) totalTrips(ctx context.Context, t table.Tenant, side wallet.Side
 	}))
 }
 
-// recount corrects totalTrips, on the condition that it has not changed.
+// recount sets totalTrips in the record with the key from have to want, on the condition
+// that it still is have.
 func recount(ctx context.Context, t table.Tenant, key table.Key, have, want int64) error {
 	as := "'totalTrips' = ?"
 	if have == 0 {
@@ -93,7 +95,8 @@ type trips struct {
 	actor string
 }
 
-// settled counts those with a receipt that were requested from one time until another.
+// settled counts the trips that have a receipt and were requested from the time from to
+// the time to.
 func (o trips) settled(ctx context.Context, from, to string) (tally, error) {
 	const keysOfBatchGet = 100
 	return o.count(ctx, from, to, keysOfBatchGet, func(found []table.Item) ([]table.Item, error) {
@@ -105,8 +108,8 @@ func (o trips) settled(ctx context.Context, from, to string) (tally, error) {
 	})
 }
 
-// count counts those that were requested from one time until another. It passes each
-// page to only, unless nil, and counts what that finds.
+// count counts the completed trips that were requested from the time from to the time to;
+// "" means no bound. only, unless nil, gets each page and returns the items that count.
 func (o trips) count(ctx context.Context, from, to string, page int,
 	only func([]table.Item) ([]table.Item, error)) (all tally, err error) {
 	partition, index := trip.Own(o.t, audienceOf(o.side), o.actor)

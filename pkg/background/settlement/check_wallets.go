@@ -12,7 +12,8 @@ import (
 	"svc/pkg/domain/wallet"
 )
 
-// walletCheck is the check of one wallet.
+// walletCheck is the check of one wallet: its balance, and its position in the list by
+// balance.
 type walletCheck struct {
 	*Check
 	books books
@@ -22,13 +23,14 @@ type walletCheck struct {
 	actor string
 
 	it    table.Item // the wallet as the last look found it
-	rank  string     // of the wallet before the first look
-	off   string     // by which the last look found the balance to be off
-	times int        // looks in a row that found the same
+	rank  string     // the position in the list by balance before the first look
+	off   string     // how far off the balance was at the last look
+	times int        // looks in a row that found the same off
 }
 
-// wallet checks one wallet. it is the wallet as a list read it. One transaction writes the
-// balance and the posting. So the balance is off by the same at each look, whatever is posted between.
+// wallet checks one wallet. it is the wallet as a list read it. One transaction writes
+// the balance and the posting. So a wrong balance is off by the same amount at each look,
+// even if postings are added between the looks.
 func (c *Check) wallet(ctx context.Context, t table.Tenant, side wallet.Side, actor string, it table.Item) error {
 	key := wallet.Key(t, side, actor)
 	a := &walletCheck{Check: c, t: t, key: key, side: side, actor: actor, rank: it.R}
@@ -42,8 +44,8 @@ func (c *Check) wallet(ctx context.Context, t table.Tenant, side wallet.Side, ac
 	}))
 }
 
-// read adds up the postings with keys from a bound on, up to another. It reads the wallet
-// too if it lies between them: both are in one partition.
+// read adds up the postings whose keys are in the range from from to to. The wallet is in
+// the same partition: if its key is in the range, read also sets a.it.
 func (a *walletCheck) read(ctx context.Context, from, to string) (all tally, err error) {
 	q := table.Query{From: from, To: to, Limit: table.Examined, Consistent: true}
 	if to == "" {
@@ -67,7 +69,7 @@ func (a *walletCheck) read(ctx context.Context, from, to string) (all tally, err
 	return all, nil
 }
 
-// compare compares the wallet with the sum of its postings.
+// compare compares the wallet with all, the tally of its postings.
 func (a *walletCheck) compare(ctx context.Context, look int, all tally) (*reconcile.Finding, error) {
 	it := a.it
 	have, err := wallet.FromItem(it)
@@ -95,15 +97,15 @@ func (a *walletCheck) compare(ctx context.Context, look int, all tally) (*reconc
 	return f, nil
 }
 
-// unchanged reports whether the wallet is as it was read.
+// unchanged reports whether the stored wallet is still the one that was read as it.
 func (a *walletCheck) unchanged(ctx context.Context, it table.Item) (bool, error) {
 	again, err := a.t.Get(ctx, a.key)
 	return err == nil && again.Version == it.Version && again.Found() == it.Found(), err
 }
 
-// certain reports whether a balance that a look found to be off by an amount is off by
-// that amount. It is if nothing changed during the look, or if several looks in a row
-// found the same.
+// certain reports whether it is sure that the balance is off by the amount off. It is
+// sure if nothing changed during the look, or if several looks in a row found the same
+// amount.
 func (a *walletCheck) certain(ctx context.Context, look int, it table.Item, off string) (bool, error) {
 	if a.off != off {
 		a.off, a.times = off, 0
@@ -119,8 +121,8 @@ func (a *walletCheck) certain(ctx context.Context, look int, it table.Item, off 
 	return a.books.settled(ctx)
 }
 
-// rebalance writes the sum of the wallet's postings as its balance. It creates the wallet
-// if there is none.
+// rebalance writes the sum of the postings in all as the wallet's balance. It creates the
+// wallet if there is none.
 func (a *walletCheck) rebalance(ctx context.Context, it table.Item, all tally) error {
 	flags, holder, err := holderOf(ctx, a.t, a.side, a.actor)
 	if err != nil {
@@ -141,7 +143,8 @@ func (a *walletCheck) rebalance(ctx context.Context, it table.Item, all tally) e
 	return rewrite(ctx, a.t, it, w, flags)
 }
 
-// rewrite replaces the item of a wallet, on the condition that it has not changed.
+// rewrite stores w in the item of the wallet, on the condition that the item is still as
+// was. flags are the tenant's.
 func rewrite(ctx context.Context, t table.Tenant, was table.Item, w wallet.Wallet, flags table.Item) error {
 	next := w.Item(t, max(1, int(flags.Int("writeShards"))))
 	next.Preserve = was.Unknown()

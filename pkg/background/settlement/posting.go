@@ -12,9 +12,9 @@ import (
 	"svc/pkg/domain/wallet"
 )
 
-// postings checks the postings of at most 50 trips. It skips trips that do not
-// settle, have no completion time or have an error in out already. It adds
-// the errors that it finds to out. receipts are those of the trips.
+// postings checks the postings of at most 50 trips, and adds what is wrong to out. It
+// skips a trip that does not settle, has no completion time, or has a finding in out
+// already. receipts are those of the trips.
 func (c *Check) postings(ctx context.Context, t table.Tenant, trips []trip.Trip, receipts []table.Item,
 	out []*reconcile.Finding) error {
 	var all []receipt.Posted
@@ -61,7 +61,8 @@ func (c *Check) postings(ctx context.Context, t table.Tenant, trips []trip.Trip,
 	return nil
 }
 
-// versionsOf returns every version of a receipt. it is the item of the newest one.
+// versionsOf returns every version of a receipt, the newest last. The parameter it is the
+// item of the newest version.
 func versionsOf(ctx context.Context, t table.Tenant, it table.Item) (out []receipt.Receipt, err error) {
 	newest, err := receipt.FromItem(it)
 	if err == nil && newest.Version > 1 {
@@ -76,9 +77,9 @@ type misposted struct {
 	was table.Item
 }
 
-// restore writes the correct postings. It does not change the balances. It
-// increments the versions of the wallets, so that a concurrent check does not
-// write a sum of the old postings.
+// restore writes the correct postings, and leaves the balances. It increments the
+// versions of the wallets, so that a concurrent check does not write a sum of the old
+// postings.
 func restore(ctx context.Context, t table.Tenant, all []misposted) error {
 	err := table.Retry(ctx, func(ctx context.Context) error {
 		tx := t.Write()

@@ -23,6 +23,7 @@ type Function struct {
 	GiveUp stream.GiveUp
 }
 
+// workers is how many drivers' trips are settled at the same time.
 const workers = 8
 
 // Handle settles a batch. The error is always nil; the response lists the
@@ -31,7 +32,8 @@ func (f Function) Handle(ctx context.Context, event events.DynamoDBEvent) (event
 	return stream.Answer(ctx, event, stream.Process(ctx, event, f.process), f.GiveUp), nil
 }
 
-// process settles a batch and returns the changes that failed.
+// process settles the trips in a batch of the table's stream and returns the changes that
+// failed.
 func (f Function) process(ctx context.Context, event events.DynamoDBEvent) []stream.Failure {
 	// One driver's trips run one after the other, because they share a wallet.
 	var groups [][]stream.Change
@@ -51,7 +53,8 @@ func (f Function) process(ctx context.Context, event events.DynamoDBEvent) []str
 	return stream.Each(ctx, groups, workers, f.settle)
 }
 
-// settle settles one driver's trips. It continues after a failure.
+// settle settles one driver's trips. It goes on to the next trip after a failure, and
+// returns all errors.
 func (f Function) settle(ctx context.Context, changes []stream.Change) error {
 	var errs []error
 	for _, c := range changes {
@@ -68,7 +71,8 @@ func (f Function) settle(ctx context.Context, changes []stream.Change) error {
 	return errors.Join(errs...)
 }
 
-// ended reports whether the item of a trip has a status in which it may settle.
+// ended reports whether a trip is completed or cancelled. Only such a trip may need a
+// settlement.
 func ended(it table.Item) bool {
 	status := trip.Status(it.Text("status"))
 	return status == trip.Completed || status == trip.Cancelled

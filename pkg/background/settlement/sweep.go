@@ -22,10 +22,11 @@ import (
 
 // Swept is the result of a sweep.
 type Swept struct {
-	Examined int      `json:"examined"` // trips that settle
+	Examined int      `json:"examined"` // trips that must have a receipt
 	Settled  []string `json:"settled"`  // ids of those that the sweep settled
 }
 
+// sweepPage is how many trips a sweep reads at once.
 const sweepPage = 90
 
 // sweepAge is how far the scheduled sweep looks back. It examines the trips that
@@ -145,7 +146,8 @@ func Sweep(ctx context.Context, t table.Tenant, since time.Time, now func() time
 	return out, errors.Join(append(errs, err)...)
 }
 
-// pages reads a partition page by page. It continues after an error of do.
+// pages calls do with each page of a partition. It continues after an error of do, and
+// returns all errors.
 func pages(ctx context.Context, t table.Tenant, partition string, q table.Query, do func([]table.Item) error) error {
 	var errs []error
 	for {
@@ -163,8 +165,8 @@ func pages(ctx context.Context, t table.Tenant, partition string, q table.Query,
 	}
 }
 
-// tripsOf reads the trips of the log entries in trip.LatePartition. It omits
-// trips that have not ended.
+// tripsOf reads the trips of the entries, which are log entries in trip.LatePartition. It
+// omits trips that have not ended.
 func tripsOf(ctx context.Context, t table.Tenant, entries []table.Item) ([]table.Item, error) {
 	keys := make([]table.Key, len(entries))
 	for i, it := range entries {
@@ -176,6 +178,7 @@ func tripsOf(ctx context.Context, t table.Tenant, entries []table.Item) ([]table
 	}), err
 }
 
+// sweep settles those of the trips that have no receipt, and adds the counts to out.
 func sweep(ctx context.Context, t table.Tenant, items []table.Item, now func() time.Time, out *Swept) error {
 	trips, keys := make([]trip.Trip, 0, len(items)), make([]table.Key, 0, len(items))
 	var errs []error

@@ -88,7 +88,11 @@ func TestTornReadsOfEveryPair(t *testing.T) {
 		}
 	}
 	t.Logf("%d torn reads", torn)
-	if torn < 50 {
+	least := 50
+	if testkit.OnDynamoDBLocal() { // a quarter of the cases
+		least = 12
+	}
+	if torn < least {
 		t.Errorf("only %d torn reads", torn)
 	}
 }

@@ -1,6 +1,6 @@
-// Package codec reads and writes JSON with encoding/json's second version, in
-// the form that its first version has. Numbers are exact: json.Number and
-// money.Amount keep their digits.
+// Package codec reads and writes JSON with the implementation of encoding/json/v2 and
+// the behaviour of encoding/json. Numbers are exact: json.Number and money.Amount
+// keep their digits.
 package codec
 
 import (
@@ -17,6 +17,7 @@ import (
 	"svc/pkg/base/money"
 )
 
+// writing has the options of Marshal, and reading those of Unmarshal.
 var (
 	writing = json.JoinOptions(jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false),
 		json.WithMarshalers(json.JoinMarshalers(json.MarshalToFunc(writeNumber[stdjson.Number]),
@@ -37,12 +38,12 @@ func OrZero[T any](member *T) (value T) {
 // switched off.
 func Marshal(v any) ([]byte, error) { return json.Marshal(v, writing) }
 
-// Unmarshal decodes JSON as encoding/json does. A json.Number takes no number in
-// quotes.
+// Unmarshal decodes JSON as encoding/json does, but rejects a number in quotes for a
+// json.Number.
 func Unmarshal(data []byte, v any) error { return json.Unmarshal(data, v, reading) }
 
-// Field returns which member's value does not fit into its Go type, as in a.b, "" if
-// the error is another one.
+// Field returns the path, such as a.b, of the member whose value does not fit its Go
+// type. It returns "" if err is another error.
 func Field(err error) string {
 	var wrong *jsonv1.UnmarshalTypeError
 	if errors.As(err, &wrong) {
@@ -51,6 +52,7 @@ func Field(err error) string {
 	return ""
 }
 
+// writeNumber writes a number with its digits unchanged.
 func writeNumber[T ~string](enc *jsontext.Encoder, n T) error {
 	if n == "" {
 		n = "0" // as encoding/json does
@@ -62,6 +64,7 @@ func writeNumber[T ~string](enc *jsontext.Encoder, n T) error {
 	return enc.WriteValue(value)
 }
 
+// readNumber reads a number with its digits unchanged. null changes nothing.
 func readNumber(dec *jsontext.Decoder, n *stdjson.Number) error {
 	value, err := dec.ReadValue()
 	if err != nil {
@@ -77,6 +80,8 @@ func readNumber(dec *jsontext.Decoder, n *stdjson.Number) error {
 	return errors.New("expected a number")
 }
 
+// readAmount reads an amount of money with Amount.UnmarshalJSON, which rejects a number
+// that is not in range.
 func readAmount(dec *jsontext.Decoder, a *money.Amount) error {
 	value, err := dec.ReadValue()
 	if err != nil {
@@ -89,8 +94,8 @@ func readAmount(dec *jsontext.Decoder, a *money.Amount) error {
 var ErrNotObject = errors.New("not a JSON object")
 
 // Members calls each with every member of a JSON object, repeated ones too. The
-// value is valid until each returns. Members returns an error if data is not one
-// JSON value, which then is an object. Members may have called each before.
+// value is valid until each returns. If data is not exactly one JSON object, Members
+// returns an error, maybe after it has called each.
 func Members(data []byte, each func(name string, value jsontext.Value)) error {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if dec.PeekKind() != '{' {

@@ -14,14 +14,14 @@ const (
 	MailWebhook    = "webhook"    // to the creator of a webhook endpoint that was disabled
 )
 
-// MailDefaults has the limit of every kind: mails in an hour. Those that strangers cause
-// count by network address, the others by company.
+// MailDefaults has the default limit of every kind, in mails per hour. Mails that
+// strangers can cause are counted per network address, the others per tenant.
 var MailDefaults = MailLimits{MailInvitation: 100, MailForgot: 20, MailSignUp: 20, MailWebhook: 20}
 
 // MailLimits are limits by the kind of mail. A kind that is absent has its default.
 type MailLimits map[string]int
 
-// Of returns the limit of a kind.
+// Of returns the limit of a kind of mail, in mails per hour.
 func (l MailLimits) Of(kind string) int {
 	if n, ok := l[kind]; ok {
 		return n
@@ -29,7 +29,7 @@ func (l MailLimits) Of(kind string) int {
 	return MailDefaults[kind]
 }
 
-// mailLimits reads kind=number, separated by commas.
+// mailLimits sets c.MailLimits from a text such as "forgot=20,signup=10".
 func mailLimits(c *Config, text string) error {
 	c.MailLimits = MailLimits{}
 	for _, one := range split(text) {
@@ -44,7 +44,7 @@ func mailLimits(c *Config, text string) error {
 	return nil
 }
 
-// mailDefaults returns the defaults as the variable has them.
+// mailDefaults returns the defaults in the form that mailLimits reads.
 func mailDefaults() string {
 	var all []string
 	for kind, n := range MailDefaults {

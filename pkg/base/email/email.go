@@ -34,9 +34,9 @@ func Valid(address string) bool {
 		})
 }
 
-// Fault returns what is wrong with an address that somebody types, "" for nothing. It
-// refuses more than Valid, which older addresses must pass: an address with what stood
-// around it, and several addresses.
+// Fault returns what is wrong with an address that a person types, "" if nothing is. It
+// is stricter than Valid, which must accept addresses that are already stored. It also
+// rejects several addresses, and an address with mailto: or other text around it.
 func Fault(address string) string {
 	address = strings.TrimSpace(address)
 	lower := strings.ToLower(address)

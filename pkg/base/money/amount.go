@@ -10,15 +10,15 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// Amount is an exact number: an amount, or a rate or measure that gives one. It holds its
-// JSON text, so an answer has the text that is stored, such as 20.10. "" is 0.
+// Amount is an exact number: an amount of money, or a rate or measure from which one is
+// computed. It holds the number's JSON text, so a response has the text that is stored,
+// such as 20.10. "" is 0.
 //
-// JSON gives an Amount only a number that is in range: a document with any other number
-// cannot be decoded. A conversion checks nothing: what it makes of a text must first pass
-// Accept or Parse.
+// Decoding JSON into an Amount fails for a number that is not in range (InRange). The
+// conversion Amount(text) checks nothing: the text must first pass Accept or Parse.
 type Amount string
 
-// Of writes a number as an amount: no exponent, no zeros at the end of a fraction, no
+// Of returns a number as an Amount: no exponent, no zeros at the end of a fraction, no
 // minus zero.
 func Of(d decimal.Decimal) Amount {
 	if d.IsZero() {
@@ -27,11 +27,11 @@ func Of(d decimal.Decimal) Amount {
 	return Amount(d.String())
 }
 
-// Ptr is Of for a field that may be null.
+// Ptr returns a pointer to Of(d), for a field that may be null.
 func Ptr(d decimal.Decimal) *Amount { return new(Of(d)) }
 
-// Decimal returns the number, to compute with. It panics if a conversion made the amount of
-// a text that is no number.
+// Decimal returns the number, to compute with. It panics if the amount was converted from
+// a text that is not a number.
 func (a Amount) Decimal() decimal.Decimal {
 	if a == "" {
 		return decimal.Zero
@@ -39,7 +39,7 @@ func (a Amount) Decimal() decimal.Decimal {
 	return decimal.RequireFromString(string(a))
 }
 
-// MarshalJSON writes the text.
+// MarshalJSON writes the number's text, 0 for "".
 func (a Amount) MarshalJSON() ([]byte, error) { return []byte(cmp.Or(a, "0")), nil }
 
 // UnmarshalJSON reads a number that is in range. null changes nothing.

@@ -23,9 +23,9 @@ func Parse[T ~string](n T) (decimal.Decimal, error) {
 	return d, nil
 }
 
-// tolerance is the largest difference between a caller's amount and the amount
-// that it stands for, exclusive. A program that computes in binary floats sends
-// 12.440000000000001 for 12.44.
+// tolerance bounds the difference between a caller's amount and the same amount
+// rounded to the currency's decimals, exclusively. A program that computes in
+// binary floats sends 12.440000000000001 for 12.44.
 var tolerance = decimal.New(5, -7)
 
 // Accept reads an amount from a caller. The amount must be from 0 to Max. It is

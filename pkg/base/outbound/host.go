@@ -11,8 +11,9 @@ import (
 )
 
 // CheckHost returns what is wrong with the host and port of an address that a
-// stranger typed, "" if nothing is. It resolves no name: the transport does that at
-// each request. Else the response would tell which internal names exist.
+// stranger typed, "" if nothing is. It resolves no name, because the response would
+// then reveal which internal names exist. The transport resolves and checks the name
+// at each request.
 func CheckHost(u *url.URL) string {
 	if message := CheckPort(u); message != "" {
 		return message
@@ -33,17 +34,17 @@ func CheckPort(u *url.URL) string {
 	return ""
 }
 
-// IsLoopback reports whether a host name is one of this machine in svc dev.
+// IsLoopback reports whether a host is this machine: localhost, 127.0.0.1 or ::1.
 func IsLoopback(host string) bool {
 	return host == "127.0.0.1" || host == "::1" || strings.EqualFold(host, "localhost")
 }
 
-// reserved are last labels of names that are not in the public DNS.
+// reserved lists last labels (top-level domains) of names outside the public DNS.
 var reserved = []string{"localhost", "local", "internal", "home", "arpa", "lan", "test", "invalid", "onion"}
 
-// internal reports whether a host can only be an internal one. That includes any
-// way to write an address that is not the usual one, such as 0x7f.1, 2130706433 or
-// digits that resolvers map to ASCII (UTS 46), such as ①.
+// internal reports whether a host is certainly not public. It is also true for an IP
+// address in an unusual notation, such as 0x7f.1, 2130706433 or digits that resolvers
+// map to ASCII (UTS 46), such as ①.
 func internal(host string) bool {
 	if at, err := netip.ParseAddr(host); err == nil {
 		return !IsPublic(at)

@@ -8,9 +8,9 @@ import (
 )
 
 // Local returns a transport for a developer's machine: the names localhost, 127.0.0.1 and
-// ::1 lead to the machine itself, by http or https and to any port. Everything else is
-// Public. Nobody stands between a machine and itself, so a certificate of its own making
-// is good enough there.
+// ::1 lead to the machine itself, by http or https and to any port. There it accepts any
+// certificate, because nobody can intercept a connection within the machine. Requests to
+// all other hosts use Public.
 func Local() http.RoundTripper {
 	dialer := &net.Dialer{Timeout: stepTime}
 	return local{Public(), &http.Transport{
@@ -33,6 +33,7 @@ func Local() http.RoundTripper {
 	}}
 }
 
+// local sends requests to this machine with own, and all others with public.
 type local struct{ public, own http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.

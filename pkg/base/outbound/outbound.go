@@ -74,7 +74,7 @@ func dialFirst(ctx context.Context, found []netip.Addr, dial func(context.Contex
 	return nil, fmt.Errorf("connecting: %w", failed)
 }
 
-// Public returns the guarded transport with the machine's resolver and network.
+// Public returns a transport of Guarded that uses the machine's resolver and network.
 func Public() *http.Transport {
 	lookup := func(ctx context.Context, host string) ([]netip.Addr, error) {
 		return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
@@ -103,6 +103,7 @@ var notPublic = prefixes(
 // public.
 var globalUnicast = netip.MustParsePrefix("2000::/3")
 
+// prefixes parses IP ranges in CIDR notation. It panics if one is not valid.
 func prefixes(all ...string) []netip.Prefix {
 	out := make([]netip.Prefix, len(all))
 	for i, one := range all {

@@ -1,5 +1,4 @@
-// Package panics is the border at which a panic ends: the work of one row, message,
-// job, due task or stream record. Beyond it the panic is an error like any other, so
-// that one piece of work cannot end the process in which everybody's work runs. It
-// knows nothing of the work.
+// Package panics turns a panic in one piece of work into an error. A piece of work is a
+// request, message, job, due task or stream record. So a panic cannot end the process,
+// which also runs the work of others. The package knows nothing of the work.
 package panics

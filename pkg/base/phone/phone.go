@@ -10,18 +10,17 @@ import (
 	"svc/pkg/base/plaintext"
 )
 
-// form matches a folded number without tel:, (0) and extension.
+// form matches a phone number in the form that bare returns.
 var form = regexp.MustCompile(`^\+?[0-9(][0-9 ().\-/]*$`)
 
-// extension matches the extension at the end of a folded number, in several languages,
-// or behind the pauses that a telephone makes.
+// extension matches the extension at the end of a folded number: digits after a word for
+// "extension" in one of several languages, or after commas, which mean pauses in dialling.
 var extension = regexp.MustCompile(`(?:,{2,}|[ ,;.\-]*(?:;ext=|e?xt(?:ensi?on?)?n?|x|#|int(?:erno|ern)?|anexo|доб|` +
 	`dw|durchwahl|klappe|nst|poste|toestel|tst|ramal|wew|mellek))[ .:\-]*([0-9]+)$`)
 
-// Digits returns the digits of a text that consists of digits of any script and of
-// what stands between and around those of a phone number: separators, invisible
-// characters, tel:, (0) and an extension. The latter two do not count. ok is false
-// for another text.
+// Digits returns the digits of a phone number in ASCII, without those of (0) and of the
+// extension. ok is false if the text contains anything but digits of any script,
+// separators, invisible characters, tel:, (0) and an extension.
 func Digits(text string) (digits string, ok bool) {
 	ok = true
 	return strings.Map(func(r rune) rune {
@@ -33,7 +32,8 @@ func Digits(text string) (digits string, ok bool) {
 	}, bare(text)), ok
 }
 
-// bare returns a folded text without tel:, (0) and extension.
+// bare folds a text (plaintext.Fold) and removes tel:, the extension, and (0), which many
+// people write between country code and number.
 func bare(text string) string {
 	folded := strings.NewReplacer("(0)", "", "tel:", "").Replace(plaintext.Fold(strings.TrimSpace(text)))
 	return strings.TrimSpace(extension.ReplaceAllString(folded, ""))
@@ -57,7 +57,8 @@ func Extension(typed string) string {
 	return ";ext=" + found[1]
 }
 
-// WithoutExtension returns a number as it can be read, without its extension.
+// WithoutExtension returns a typed number unchanged if it has no extension. Otherwise it
+// returns the folded number without tel:, (0) and the extension.
 func WithoutExtension(typed string) string {
 	if Extension(typed) == "" {
 		return typed
@@ -65,21 +66,22 @@ func WithoutExtension(typed string) string {
 	return bare(typed)
 }
 
-// fewest is how many digits a number has at least that is no area code or country code.
+// fewest is the minimum number of digits of a whole phone number. An area or country code
+// alone has fewer.
 const fewest = 7
 
-// most is how many digits a number has at most (E.164), without what is dialled before it.
+// most is the maximum number of digits of a number (E.164), without an international prefix.
 const most = 15
 
-// dialled is dialled before the country code.
+// dialled matches an international prefix, which is dialled before the country code.
 var dialled = regexp.MustCompile(`^(00|011)`)
 
-// between matches what stands between two numbers, and not within one, or a blank.
+// between matches what may separate two numbers: punctuation, white space or a word.
 var between = regexp.MustCompile(`[/,;|&\n\s]+|\p{L}{2,}`)
 
-// Several reports whether a text has more than one number: two with enough digits, two
-// with a country code, or more digits than a number has. After a slash, the last digits
-// of another number may follow the whole of the first.
+// Several reports whether a text has more than one number. That is so if two of its parts
+// have at least fewest digits, if it has two signs "+", if it has more than most digits, or
+// if digits follow a slash after a whole number, as in 030 1234567/68.
 func Several(typed string) bool {
 	text := bare(typed)
 	whole, signs := 0, strings.Count(text, "+")
@@ -91,7 +93,7 @@ func Several(typed string) bool {
 	first, rest, slash := strings.Cut(text, "/")
 	if begun := fewest; slash && count(rest) > 0 {
 		if strings.HasPrefix(first, "+") || dialled.MatchString(first) {
-			begun += 4 // of the country
+			begun += 4 // the digits of prefix and country code
 		}
 		slash = count(first) >= begun && count(first) > 0
 	} else {
@@ -101,6 +103,7 @@ func Several(typed string) bool {
 	return whole > 1 || signs > 1 || slash || len(dialled.ReplaceAllString(digits, "")) > most
 }
 
+// count returns the number of ASCII digits in a text.
 func count(text string) (digits int) {
 	for _, r := range text {
 		if r >= '0' && r <= '9' {
@@ -111,7 +114,7 @@ func count(text string) (digits int) {
 }
 
 // International returns the digits of a number that is typed with + and a country
-// code. They need not be a number that exists.
+// code; ok is false for any other text. The number need not exist.
 func International(typed string) (digits string, ok bool) {
 	digits, ok = Digits(typed)
 	return digits, ok && strings.HasPrefix(bare(typed), "+") && Is(typed)
@@ -121,9 +124,9 @@ func International(typed string) (digits string, ok bool) {
 type Number struct {
 	Typed    string `json:"typed"`
 	E164     string `json:"e164"`     // country code and number, without "+"
-	National string `json:"national"` // as it is called in its country
+	National string `json:"national"` // as it is dialled within its country
 }
 
-// Of reports whether n is the number of the typed text. It is not if an older
-// build has changed the text.
+// Of reports whether n belongs to the typed text. It does not if an older build, which
+// does not know Number, has changed the stored text since.
 func (n *Number) Of(typed *string) bool { return n != nil && typed != nil && n.Typed == *typed }

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Fold returns the form of a text in which a search compares it. It keeps what
-// people type in any case: no difference of letter case, width, accent or stroke,
-// one apostrophe, one hyphen, no invisible character, the dotted and the dotless i
-// as one letter, and the digits of every script as those of ASCII. For example,
+// Fold returns the form of a text in which a search compares it. The form has no
+// differences of letter case, width, accent or stroke. It has one kind of
+// apostrophe and of hyphen, no invisible character, the dotted and the dotless i
+// as one letter, and ASCII digits for the digits of every script. For example,
 // "Łódź" and "lodz" have the same form. Marks without which other scripts are not
 // readable stay, such as the vowel signs of Devanagari. If a text contains
 // another in any letter case, its form contains the form of the other. To fold
@@ -31,11 +31,12 @@ func Fold(s string) string {
 	return s
 }
 
-// letters replaces letters that no normal form takes apart.
+// letters replaces letters that have no Unicode decomposition into ASCII letters.
 var letters = strings.NewReplacer("ı", "i", "ł", "l", "đ", "d", "ð", "d", "ɖ", "d", "ɗ", "d", "ø", "o", "ħ", "h",
 	"ŧ", "t", "þ", "th", "æ", "ae", "œ", "oe", "ŋ", "n", "ɨ", "i", "ƀ", "b", "ƙ", "k", "ƴ", "y", "ə", "e", "ĸ", "k")
 
-// plain replaces apostrophes, hyphens and digits, and drops invisible characters.
+// plain returns the ASCII form of an apostrophe, hyphen or digit. It returns -1 for an
+// invisible character, so that strings.Map drops it, and any other character unchanged.
 func plain(r rune) rune {
 	switch {
 	case strings.ContainsRune("`´‘’‛ʹʻʼʽˈ′＇", r):
@@ -66,8 +67,8 @@ func digit(r rune) rune {
 	return r
 }
 
-// unaccented drops the accents of alphabets, and the vowel points of Hebrew and
-// Arabic.
+// unaccented returns -1 for an accent of an alphabet and for a vowel point of Hebrew or
+// Arabic, so that strings.Map drops it. It returns any other character unchanged.
 func unaccented(r rune) rune {
 	if unicode.Is(unicode.M, r) && (unicode.In(r, unicode.Inherited, unicode.Hebrew, unicode.Arabic, unicode.Cyrillic)) &&
 		r != '\u3099' && r != '\u309a' {
@@ -98,6 +99,7 @@ func cherokee(r rune) rune {
 	return r
 }
 
+// ascii reports whether a text has only ASCII characters.
 func ascii(s string) bool {
 	for i := range len(s) {
 		if s[i] >= 0x80 {

@@ -15,6 +15,8 @@ import (
 var ignorable = []*unicode.RangeTable{unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co,
 	unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector}
 
+// Characters that need a rule of their own. The first three are invisible, but Unicode does
+// not list them as ignorable. The others are parts of emoji or control how letters join.
 const (
 	brailleBlank = '\u2800'
 	nullNotehead = '\U0001D159' // of musical notation
@@ -55,8 +57,8 @@ func HasInvisible(text string) bool {
 	return found
 }
 
-// ReplaceInvisible replaces each invisible character. It keeps a selector or a
-// joiner that is a part of an emoji.
+// ReplaceInvisible replaces each invisible character by the text that by returns for
+// it. It keeps a selector or a joiner that is a part of an emoji.
 func ReplaceInvisible(text string, by func(rune) string) string {
 	if !strings.ContainsFunc(text, IsInvisible) {
 		return text
@@ -92,7 +94,7 @@ func Strip(text string) string {
 	return b.String()
 }
 
-// joined are scripts whose letters change their shapes beside others.
+// joined are scripts whose letters change their shapes beside other letters.
 var joined = []*unicode.RangeTable{unicode.Arabic, unicode.Syriac, unicode.Mongolian, unicode.Devanagari,
 	unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada,
 	unicode.Malayalam, unicode.Sinhala, unicode.Khmer, unicode.Myanmar, unicode.Tibetan}
@@ -124,21 +126,20 @@ func inEmoji(text []rune, i int) bool {
 // for other visible symbols.
 func isSymbol(r rune) bool {
 	switch r {
-	case '\u203C', '\u2049', '\u2139', '\u3030': // the emoji that are no symbols
+	case '\u203C', '\u2049', '\u2139', '\u3030': // emoji that Unicode does not list as symbols
 		return true
 	}
 	isTone := r >= '\U0001F3FB' && r <= '\U0001F3FF'
 	return r >= utf8.RuneSelf && (isTone || unicode.In(r, unicode.So, unicode.Sm)) && !IsInvisible(r)
 }
 
-// Visible returns a text in a form in which a person reads what it really
-// contains: each invisible character as its JSON escape, and each run of blanks
-// as their number.
+// Visible returns a text in a form in which a person sees what it really contains: each
+// invisible character is its JSON escape, and each run of blanks is the number of blanks.
 func Visible(text string) string {
 	return showBlanks(ReplaceInvisible(text, Escape))
 }
 
-// Escape returns the escape of a character in a JSON string.
+// Escape returns the escape of a character in a JSON string, such as \u200b.
 func Escape(r rune) string {
 	var b strings.Builder
 	for _, unit := range utf16.AppendRune(nil, r) {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Thousands formats 1234567 as 1,234,567.
+// Thousands formats a number with commas: 1234567 becomes 1,234,567.
 func Thousands(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
@@ -15,7 +15,7 @@ func Thousands(n int) string {
 	return text
 }
 
-// Wrap returns the words of a text in lines of at most so many columns. A longer word
+// Wrap breaks a text into lines of at most columns characters, between words. A longer word
 // has a line of its own.
 func Wrap(text string, columns int) string {
 	var b strings.Builder

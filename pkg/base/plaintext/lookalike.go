@@ -12,17 +12,18 @@ import (
 // platform is the platform's own name.
 const platform = "svc"
 
-// official lists words that sound like the platform if a name has no other
-// words.
+// official lists words, such as "support", that people connect with the platform. A
+// name that has only such words looks like the platform's own.
 var official = skeletons("the", "app", "platform", "official", "support", "security", "account", "accounts",
 	"administrator", "admin", "system", "signin", "sign", "in", "login", "team")
 
-// neutral lists the official words that say nothing of the platform by themselves.
+// neutral lists the official words that do not suggest the platform by themselves. A
+// name that has only neutral words is allowed.
 var neutral = skeletons("the", "app")
 
 // substitutes replaces signs, digits and letters that people read as another
-// letter. Of these, the standard's table maps only 0, 1 and |. Both the small i
-// and the capital I can pass for an l.
+// letter. Of these, Unicode's table of confusable characters has only 0, 1 and |. Both
+// the small i and the capital I can pass for an l.
 var substitutes = strings.NewReplacer("$", "s", "5", "s", "0", "o", "1", "l", "|", "l", "i", "l", "@", "a", "3", "e")
 
 // LooksLikePlatform detects names such as "svc", "ꓢꓦꓚ Security", "S V C Support" and
@@ -69,8 +70,8 @@ func spelled(words []string) bool {
 	return false
 }
 
-// skeleton returns a text that is equal for names that look alike. Case,
-// accents and scripts make no difference.
+// skeleton returns the form in which names are compared: names that look alike have the
+// same skeleton. Case, accents and scripts make no difference.
 func skeleton(name string) string {
 	text := twins(norm.NFKD.String(twins(name)))
 	for range 3 {
@@ -111,6 +112,7 @@ func unframed(r rune) rune {
 	return r
 }
 
+// skeletons returns the set of the words' skeletons.
 func skeletons(words ...string) map[string]bool {
 	set := make(map[string]bool, len(words))
 	for _, word := range words {

@@ -1,5 +1,5 @@
-// Package sheet writes rows as CSV (RFC 4180) or as one JSON object on a line. A
-// text that a spreadsheet program would compute gets an apostrophe before it.
+// Package sheet writes rows as CSV (RFC 4180) or as one JSON object per line. In CSV it
+// puts an apostrophe before a text that a spreadsheet program would compute as a formula.
 package sheet
 
 import (
@@ -14,17 +14,18 @@ import (
 	"svc/pkg/base/codec"
 )
 
-// Writer writes rows to Buf. encoding/csv would change the line breaks within a
-// cell, because with UseCRLF it writes every line break as CRLF.
+// Writer writes rows to Buf. It does not use encoding/csv, which with UseCRLF also
+// writes the line breaks within a cell as CRLF.
 type Writer struct {
 	format  string
 	columns []string
-	at      map[string]int // the place of each column
+	at      map[string]int // index of each column, by its name
 	cells   [][]byte
 	Buf     bytes.Buffer
 }
 
-// New returns a writer of a format, csv or ndjson.
+// New returns a Writer of rows with the named columns. format is csv, or ndjson for one
+// JSON object per line.
 func New(format string, columns []string) *Writer {
 	e := &Writer{format: format, columns: columns, at: map[string]int{}, cells: make([][]byte, len(columns))}
 	for i, name := range columns {
@@ -33,7 +34,7 @@ func New(format string, columns []string) *Writer {
 	return e
 }
 
-// Header writes the first line of a CSV file.
+// Header writes the line with the names of the columns. It writes nothing for ndjson.
 func (e *Writer) Header() {
 	if e.format != "csv" {
 		return
@@ -44,7 +45,8 @@ func (e *Writer) Header() {
 	e.line()
 }
 
-// Row writes the columns of a value's JSON.
+// Row writes one row. Its cells are the members of the value's JSON object that have the
+// names of the columns. A missing member is an empty cell in CSV, and null in ndjson.
 func (e *Writer) Row(value any) error {
 	text, err := codec.Marshal(value)
 	if err != nil {
@@ -70,8 +72,8 @@ func (e *Writer) Row(value any) error {
 	return nil
 }
 
-// cellOf returns the text of a JSON value: "" for null, the digits of a number. An
-// object or array stays JSON.
+// cellOf returns the CSV cell of a JSON value: "" for null, the digits of a number, the
+// text of a string. An object or array stays JSON.
 func cellOf(value []byte) []byte {
 	switch {
 	case len(value) == 0 || string(value) == "null":
@@ -79,24 +81,25 @@ func cellOf(value []byte) []byte {
 	case value[0] != '"':
 		return value
 	}
-	text, _ := jsontext.AppendUnquote(nil, value) // codec has written it
+	text, _ := jsontext.AppendUnquote(nil, value) // cannot fail: codec has written the value
 	return []byte(guarded(string(text)))
 }
 
-// formula matches what a spreadsheet program computes when it opens the file: a
-// text with a sign at its beginning, also a wide one and after blanks. A program
-// that expects another separator begins a new cell after a semicolon, a tab or a
-// line break within the text. Apostrophes before the sign belong to it, so that what
-// guarded adds can be told from what was there.
+// formula matches the beginning of what a spreadsheet program would compute when it
+// opens the file: one of the signs, at the beginning of a text or after blanks there.
+// A program that expects another separator begins a new cell after a semicolon, a tab
+// or a line break within the text, so formula also matches a sign there. The match
+// includes apostrophes before the sign, so that Unguarded removes only the added one.
 var formula = regexp.MustCompile(`(^\s*|[;\t\r\n]\s*)('*[=+\-@＝＋－＠])`)
 
-// guard matches what guarded makes of a formula.
+// guard matches the apostrophe that guarded has put before a sign, with that sign.
 var guard = regexp.MustCompile(`(^\s*|[;\t\r\n]\s*)'('*[=+\-@＝＋－＠])`)
 
-// harmless matches a phone number and a number. A program may show it in another
-// form, but computes nothing.
+// harmless matches a phone number or a plain number. A spreadsheet program may show such
+// a text in another form, but computes no formula.
 var harmless = regexp.MustCompile(`^\+[0-9 ]+$|^-?[0-9]+(\.[0-9]+)?$`)
 
+// signs are the characters that may begin a formula, also in their full-width forms.
 const signs = "=+-@＝＋－＠"
 
 // guarded returns the text with an apostrophe before each sign that may begin a
@@ -108,8 +111,8 @@ func guarded(text string) string {
 	return formula.ReplaceAllString(text, "$1'$2")
 }
 
-// Unguarded returns the text of a cell that this package has written, or a spreadsheet
-// program: without one apostrophe before each sign.
+// Unguarded returns the original text of a cell that this package has written, or that a
+// spreadsheet program has saved since. It removes one apostrophe before each sign.
 func Unguarded(cell string) string {
 	if !strings.Contains(cell, "'") || !strings.ContainsAny(cell, signs) {
 		return cell
@@ -117,7 +120,8 @@ func Unguarded(cell string) string {
 	return guard.ReplaceAllString(cell, "$1$2")
 }
 
-// line writes the cells as a line (RFC 4180 section 2, RFC 8259).
+// line writes the cells as one line: in CSV (RFC 4180 section 2), or as a JSON object
+// (RFC 8259).
 func (e *Writer) line() {
 	if e.format != "csv" {
 		e.object()
@@ -140,6 +144,7 @@ func (e *Writer) line() {
 	e.Buf.WriteString("\r\n")
 }
 
+// object writes the cells, which hold JSON, as one JSON object on a line.
 func (e *Writer) object() {
 	e.Buf.WriteByte('{')
 	for i, cell := range e.cells {
@@ -157,7 +162,7 @@ func (e *Writer) object() {
 	e.Buf.WriteString("}\n")
 }
 
-// Columns returns the members of T's JSON, in their order.
+// Columns returns the names of the JSON members of the struct T, in the order of its fields.
 func Columns[T any]() (names []string) {
 	var add func(of reflect.Type)
 	add = func(of reflect.Type) {

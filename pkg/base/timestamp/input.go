@@ -11,7 +11,7 @@ import (
 // Input is a caller's date-time, or a date alone, which is a day in the time zone
 // of the caller's company.
 type Input struct {
-	at     time.Time // of a date alone: its midnight in UTC
+	at     time.Time // the time; for a date alone, its midnight in UTC
 	isDate bool
 	zoned  bool // the time has an offset, or is marked as UTC
 }
@@ -19,7 +19,8 @@ type Input struct {
 // input matches a caller's date-time (ISO 8601), in the basic and the extended
 // form: a calendar, week or ordinal date, then a time down to the hour, minute or
 // second, whose last part may have a fraction, then an offset. It also matches an
-// offset that begins with a blank, so that ParseInput can explain this error.
+// offset that begins with a blank, which "+" means in a query, so that ParseInput can
+// explain this error.
 var input = regexp.MustCompile(`^(\d{4})-?(?:(\d\d)-?(\d\d)|[Ww](\d\d)-?(\d)|(\d{3}))` +
 	`(?:([Tt])(\d\d)(?::?(\d\d)(?::?(\d\d))?)?(?:[.,](\d+))?(?:[Zz]|([+\-− ])(\d\d)(?::?(\d\d))?)?)?$`)
 
@@ -30,9 +31,9 @@ var errNoSuchTime = errors.New("there is no such date or time")
 
 // ParseInput reads a caller's date-time: ISO 8601, in the years 1 to 9999 in
 // UTC. A time without an offset is in UTC. Second 60 means the first second of
-// the next minute, hour 24 the midnight that ends the day. What RFC 9557 adds in
-// brackets after an offset is ignored, unless it is marked as critical: the offset
-// says which moment is meant.
+// the next minute, hour 24 the midnight that ends the day. A time zone in brackets
+// after the offset (RFC 9557) is ignored, because the offset says which moment is
+// meant. A part in brackets that is marked as critical ([!…]) is an error.
 func ParseInput(s string) (Input, error) {
 	if part := suffix.FindStringSubmatch(s); part != nil {
 		if strings.Contains(part[2], "[!") {
@@ -71,12 +72,13 @@ func ParseInput(s string) (Input, error) {
 
 // number returns the digits as a number, 0 for "".
 func number(digits string) int {
-	n, _ := strconv.Atoi(digits) // the regular expression bounds the digits
+	n, _ := strconv.Atoi(digits) // cannot fail: the regular expression allows only a few digits
 	return n
 }
 
-// dayOf returns the midnight in UTC of a date: year, then month and day, week
-// and weekday, or the day of the year. It reports false if there is no such day.
+// dayOf returns the midnight in UTC of a date. part has the digits of year, month, day,
+// week, weekday and day of the year; those that the date does not have are "". It
+// reports false if there is no such day.
 func dayOf(part []string) (time.Time, bool) {
 	year, month, day, week, weekday, ordinal := number(part[0]), number(part[1]), number(part[2]), number(part[3]),
 		number(part[4]), number(part[5])
@@ -94,11 +96,12 @@ func dayOf(part []string) (time.Time, bool) {
 	return t, int(t.Month()) == month && t.Day() == day && year > 0
 }
 
-// clockOf returns the time since midnight in UTC of hour, minute, second,
-// fraction and offset. It reports false if there is no such time.
+// clockOf returns a time of day as the time since midnight, converted to UTC. part has
+// hour, minute, second, fraction, and the sign, hours and minutes of the offset; what is
+// missing is "". It reports false if there is no such time.
 func clockOf(part []string) (time.Duration, bool) {
 	hour, minute, second, fraction := number(part[0]), number(part[1]), number(part[2]), part[3]
-	unit := time.Second // of the fraction
+	unit := time.Second // the fraction is a part of this
 	switch {
 	case part[1] == "":
 		unit = time.Hour
@@ -107,7 +110,7 @@ func clockOf(part []string) (time.Duration, bool) {
 	}
 	billionths := number((fraction + "000000000")[:9])
 	offset := time.Duration(number(part[5]))*time.Hour + time.Duration(number(part[6]))*time.Minute
-	if part[4] != "+" { // U+2212 is a minus too
+	if part[4] != "+" { // a minus is "-" or U+2212
 		offset = -offset
 	}
 	valid := hour <= 24 && minute <= 59 && second <= 60 && number(part[5]) <= 23 && number(part[6]) <= 59 &&
@@ -120,8 +123,7 @@ func clockOf(part []string) (time.Duration, bool) {
 func (in Input) IsDate() bool { return in.isDate }
 
 // Zoned returns the time of an input that has an offset or is marked as UTC. ok is
-// false for any other input, which people in another zone would read as another
-// time.
+// false for any other input, because such an input means another time in each zone.
 func (in Input) Zoned() (at time.Time, ok bool) { return in.at, in.zoned }
 
 // From returns the input as an inclusive lower bound: a date alone is the
@@ -142,9 +144,9 @@ func (in Input) To(zone *time.Location) time.Time {
 	return beginning(in.at.AddDate(0, 0, 1), zone)
 }
 
-// beginning returns the first moment of a day in a zone. Where clocks change at
-// midnight, the day has no midnight, or two: then its first moment is the change,
-// or the first midnight.
+// beginning returns the first moment of a day in a zone. If clocks are put forward at
+// midnight, the day has no midnight and begins at the change. If they are put back, it
+// may have two, and begins at the first.
 func beginning(day time.Time, zone *time.Location) time.Time {
 	t := time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, zone)
 	start, end := t.ZoneBounds()
@@ -160,10 +162,10 @@ func beginning(day time.Time, zone *time.Location) time.Time {
 	return t.UTC()
 }
 
-// In returns an input without an offset as a time in the zone. Where the clock was put
-// back, the zone has such a time twice: In returns the first of them that is not before
-// another time. Where the clock was put forward, the zone does not have it: In counts on
-// from the time before the change.
+// In returns an input without an offset as a time in the zone. When clocks are put back,
+// a local time occurs twice. In returns the first of the two, but the second if the first
+// is before the time not. When clocks are put forward, some local times do not occur. In
+// returns them as if the clock had not changed yet.
 func (in Input) In(zone *time.Location, not time.Time) time.Time {
 	local := in.at
 	before, after := local.Add(-26*time.Hour), local.Add(26*time.Hour)

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// Layout is the format, for time.Format.
+// Layout is the format of stored times, as time.Format takes it.
 const Layout = "2006-01-02T15:04:05.000Z"
 
 // Format formats t, truncated to the millisecond.
 func Format(t time.Time) string { return t.UTC().Truncate(time.Millisecond).Format(Layout) }
 
-// Ptr is Format for a field that may be null.
+// Ptr returns a pointer to the result of Format, for a field that may be null.
 func Ptr(t time.Time) *string {
 	s := Format(t)
 	return &s
@@ -26,9 +26,8 @@ func Parse(s string) (time.Time, error) {
 	return t, nil
 }
 
-// Ceil returns the first whole millisecond that is not before t. A caller's
-// bound may be finer than a millisecond: rounded by Ceil, it compares correctly
-// with stored times.
+// Ceil rounds t up to a whole millisecond. Stored times have whole milliseconds, and a
+// caller's bound may be finer. Rounded up, the bound compares correctly with them.
 func Ceil(t time.Time) time.Time {
 	cut := t.Truncate(time.Millisecond)
 	if cut.Before(t) {

@@ -32,12 +32,13 @@ type Entry struct {
 	After   json.RawMessage `json:"after"`   // null for a removal
 }
 
+// The declaration of the items that hold entries (table.Kind).
 var _ = table.Kind[any]{Type: "audit", Personal: "values before and after a change",
 	Erasure: "removes the values; who, what and when stay"}
 
-// Append adds an entry to the tenant's log in the caller's transaction. It
-// marshals before and after with encoding/json. Neither may contain a secret;
-// nil becomes null.
+// Append adds an entry to the tenant's log in the caller's transaction. what names the
+// change, as in "tenant.set", and subject is the id of what was changed. before and after
+// are marshalled as JSON; nil becomes null. Neither may contain a secret.
 func Append(tx *table.Tx, t table.Tenant, by By, what, subject string, before, after any) {
 	at, id := timestamp.Format(by.At), ids.New(ids.Audit, by.At)
 	tx.Create(table.Item{Key: t.Key("AUDIT", at+"#"+id), Type: "audit", Doc: document{
@@ -45,6 +46,7 @@ func Append(tx *table.Tx, t table.Tenant, by By, what, subject string, before, a
 		Before: before, After: after}})
 }
 
+// document is an Entry before it is written, when Before and After are still Go values.
 type document struct {
 	ID      string `json:"id"`
 	At      string `json:"at"`

@@ -24,11 +24,11 @@ type Change[T any] struct {
 	What, Subject string // of the log entry
 
 	Key table.Key
-	// Kind says how the value is stored. In is what its Row needs; "" means the shard of
-	// the item that was read.
+	// Kind says how the value is stored. In is the argument in of Kind.Row; "" means the
+	// shard of the item that was read.
 	Kind *table.Kind[T]
 	In   string
-	// FromItem and Item are what happens in place of Kind's functions; both may be nil.
+	// FromItem and Item, unless nil, replace the functions of Kind.
 	FromItem func(table.Item) (T, error)             // gets an Item that is not Found if none is stored
 	Item     func(read table.Item, now T) table.Item // the form to store; Run sets its Version if an item was read
 	Edit     func(*T) error
@@ -105,6 +105,7 @@ func (c Change[T]) next(read table.Item, now T) table.Item {
 	return c.Kind.Item(c.Tenant, cmp.Or(c.In, read.Shard()), now)
 }
 
+// edit applies Edit and Check to now.
 func (c Change[T]) edit(was T, now *T) error {
 	if err := c.Edit(now); err != nil || c.Check == nil {
 		return err
@@ -112,6 +113,7 @@ func (c Change[T]) edit(was T, now *T) error {
 	return c.Check(was, now)
 }
 
+// write commits the transaction of the change. read is the item as it was read.
 func (c Change[T]) write(ctx context.Context, read table.Item, was, now T) error {
 	next := c.next(read, now)
 	if next.Key != c.Key {

@@ -14,9 +14,10 @@ import (
 	"svc/pkg/data/table"
 )
 
-// MaxShards limits the shards of a counter, also if the tenant has more shards.
-// Three are enough for the writes, because one transaction counts several
-// items. A report that reads every shard stays within 80 read units.
+// MaxShards is the maximum number of shards of a counter, even if the tenant has
+// more shards. Three are enough for the writes, because one transaction counts
+// several items. With three, a report that reads every shard stays within 80 read
+// units.
 const MaxShards = 3
 
 // Shards returns the number of shards per counter in a tenant with n shards.
@@ -24,9 +25,9 @@ func Shards(n int) int { return min(max(n, 1), MaxShards) }
 
 // Ref names a counter of a tenant.
 type Ref struct {
-	Partition string // after T#<tenant>#: "TOTALS#CUSTOMERS", "REPORT#day"
-	SK        string
-	Sharded   bool
+	Partition string // after T#<tenant>#, without the shard: "TOTALS#CUSTOMERS", "REPORT#day"
+	SK        string // range key: "TOTAL", or the period that is counted
+	Sharded   bool   // the counter has several items, and its value is their sum
 }
 
 // Total names a sharded counter that has no period.
@@ -41,8 +42,8 @@ var (
 	CustomerWallets = Total("WALLETS#customer")
 )
 
-// PartitionOf returns the partition of a shard. A counter that is not sharded
-// has shard 0 only.
+// PartitionOf returns the partition of a shard of the counter. A counter that is not
+// sharded has shard 0 only.
 func (r Ref) PartitionOf(t table.Tenant, shard int) string {
 	if !r.Sharded {
 		return t.Partition(r.Partition)
@@ -58,16 +59,17 @@ func (r Ref) Key(t table.Tenant, shard int) table.Key {
 // Sums are the sums of one counter by name.
 type Sums map[string]decimal.Decimal
 
-// Add adds to a sum.
+// Add adds by to the sum with the name.
 func (s Sums) Add(name string, by decimal.Decimal) { s[name] = s[name].Add(by) }
 
-// Int returns a sum as an integer, without its decimals.
+// Int returns the sum with the name as an integer, without its decimals.
 func (s Sums) Int(name string) int64 { return s[name].IntPart() }
 
 // Changes are pending additions to counters.
 type Changes map[Ref]Sums
 
-// Add records an addition. It drops a sum that becomes 0.
+// Add records that by is to be added to the counter's sum with the name. It drops a
+// pending addition that becomes 0.
 func (c Changes) Add(r Ref, name string, by decimal.Decimal) {
 	if c[r] == nil {
 		c[r] = Sums{}
@@ -89,7 +91,7 @@ func (c Changes) AddAll(other Changes, factor int64) {
 	}
 }
 
-// prefix marks the attributes that hold sums.
+// prefix begins the names of the attributes that hold sums.
 const prefix = "n"
 
 // Write puts the additions into a transaction: one operation per counter, in
@@ -109,7 +111,7 @@ func (c Changes) Write(tx *table.Tx, t table.Tenant, shard int) (last *table.Op)
 	return last
 }
 
-// Of adds the sums of a counter's item to sums.
+// Of adds the sums that the item of a counter holds to sums.
 func Of(it table.Item, sums Sums) {
 	for name, n := range it.Counters(prefix) {
 		sums.Add(name, n.Decimal())

@@ -7,11 +7,11 @@ import (
 	"svc/pkg/data/table"
 )
 
-// graveyard is the partition of the tasks that were given up.
+// graveyard returns the partition of the dead tasks: those that were given up.
 func (b Book) graveyard() string { return b.handle().Partition("DUE", b.Name, "DEAD") }
 
-// Dead lists the tasks that were given up, by the time at which they were due, at most the
-// given number.
+// Dead lists up to most dead tasks, which are those that were given up. They are in the
+// order of their times (Task.At).
 func (b Book) Dead(ctx context.Context, most int) (all []Task, err error) {
 	for items, err := range b.handle().Pages(ctx, b.graveyard(), table.Query{Limit: perPage, Consistent: true}) {
 		if err != nil {
@@ -29,13 +29,13 @@ func (b Book) Dead(ctx context.Context, most int) (all []Task, err error) {
 	return all, nil
 }
 
-// Drop removes a dead task in the transaction, which fails with ErrCondition if there is
-// none.
+// Drop removes a dead task (Dead) in the transaction. If it is not listed as dead, the
+// transaction fails with table.ErrCondition.
 func (b Book) Drop(tx *table.Tx, k Task) {
 	tx.Covers(b.handle().Handle).Delete(table.Key{PK: b.graveyard(), SK: b.key(k).SK}).If("attribute_exists(pk)")
 }
 
-// Revive makes a dead task due now, as if it had never failed.
+// Revive makes a dead task (Dead) due now, as if it had never failed.
 func (b Book) Revive(ctx context.Context, k Task) error {
 	tx := b.handle().Write()
 	b.Drop(tx, k)

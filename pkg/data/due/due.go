@@ -1,16 +1,16 @@
 // Package due owns what must happen at a later time: an offer ends, a webhook is
-// sent again, a scheduled ride begins. Each such task is a row of the table, so it
-// outlives any process. A row is written in the transaction of the change that
-// needs it. A function on a schedule sweeps its book each minute. A delay in a
-// queue may carry out a task earlier; the row then finds nothing to do.
+// sent again, a scheduled ride begins. Each such task is a row (an item) of the
+// table, so it outlives any process. A row is written in the transaction of the
+// change that needs it. The tasks of one function are its book. Each minute the
+// function sweeps its book: it carries out the tasks that are due. A delayed message
+// of a queue may carry out a task earlier; then the sweep finds nothing left to do.
 //
 // A task is carried out at least once. So its handler must be idempotent: it reads
 // what the task is about, and does nothing if that has moved on.
 //
 // The partition DUE#<book>#<hour>#<shard> has the rows of one hour, and the row's
 // range key is <time>#<tenant>#<kind>#<id>. So a sweep reads only what is due, and
-// after a long stop only a few partitions for each hour. Each book has its own
-// sweep, so a function carries out its own tasks only.
+// after a long stop only a few partitions for each hour.
 package due
 
 import (
@@ -29,33 +29,35 @@ import (
 	"svc/pkg/data/table"
 )
 
-// Task is what is due: kind says what to do with which id of the tenant. None of
-// the three may be empty, and only ID may contain "#".
+// Task is one thing that is due. Kind says what to do, and ID which resource of the
+// tenant it concerns. Tenant, Kind and ID must not be empty; only ID may contain "#".
 type Task struct {
 	Tenant, Kind, ID string
 	At               time.Time
 	Attempts         int // failed attempts so far
 }
 
-// Book is the tasks of one function.
+// Book is the list of the tasks of one function.
 type Book struct {
 	DB   *table.DB
-	Name string // without "#"
+	Name string // name of the book, without "#"
 	Now  func() time.Time
 }
 
 const (
-	shards  = 4 // of an hour
-	hour    = "2006010215"
-	perPage = 500 // rows that one request reads
-	atOnce  = 16  // how many partitions, and how many tasks of each, run concurrently
-	// grace is how far a sweep looks back behind what is swept. A transaction may
-	// end after a sweep has passed the time of its row.
+	shards  = 4            // partitions among which the rows of an hour are divided
+	hour    = "2006010215" // layout of the hour in a partition's name
+	perPage = 500          // rows that one request reads
+	atOnce  = 16           // how many partitions, and how many tasks of each, run concurrently
+	// grace is how far a sweep looks back before the time of the previous sweep. A
+	// transaction may end late, when a sweep has already passed the time of its row.
 	grace = 2 * time.Minute
 	// first is how far the first sweep of a book looks back.
 	first = 24 * time.Hour
 )
 
+// mostTries is the number of failed attempts after which a task may be given up, and
+// deadLife is how long such a task stays listed (Dead).
 const (
 	mostTries = 10
 	deadLife  = 30 * 24 * time.Hour
@@ -64,21 +66,25 @@ const (
 // retries are the pauses after failed attempts. The last one repeats.
 var retries = []time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute, time.Hour}
 
+// handle returns the handle for the rows of all books.
 func (b Book) handle() table.Platform { return b.DB.Platform("DUE") }
 
+// key returns the key of a task's row. The shard follows from tenant, kind and id.
 func (b Book) key(k Task) table.Key {
 	what := strings.Join([]string{k.Tenant, k.Kind, k.ID}, "#")
 	return table.Key{PK: b.partition(k.At, ids.Pick(what, shards)), SK: timestamp.Format(k.At) + "#" + what}
 }
 
+// partition returns the partition of the shard's rows that are due in the hour of at.
 func (b Book) partition(at time.Time, shard int) string {
 	return b.handle().Partition("DUE", b.Name, at.UTC().Format(hour), strconv.Itoa(shard))
 }
 
+// The declaration of the items that hold tasks (table.Kind).
 var _ = table.Kind[any]{Type: "due", Personal: "nothing", Once: "written once, then carried out and deleted"}
 
-// Add adds the task to the transaction. A task that is due already counts as due
-// now, so that the next sweep reads it.
+// Add adds the row of a task to the transaction. A task whose time has passed gets the
+// time now, so that the next sweep reads its row.
 func (b Book) Add(tx *table.Tx, k Task) {
 	if now := b.Now(); k.At.Before(now) {
 		k.At = now
@@ -88,21 +94,21 @@ func (b Book) Add(tx *table.Tx, k Task) {
 	tx.Covers(b.handle().Handle).Put(it)
 }
 
-// Remove deletes the task's row in the transaction. Without it the sweep carries
-// the task out in vain.
+// Remove deletes the row of a task that is no longer needed, in the transaction. If
+// nobody calls Remove, the sweep calls the task's handler, which has nothing to do.
 func (b Book) Remove(tx *table.Tx, k Task) {
 	tx.Covers(b.handle().Handle).Delete(b.key(k))
 }
 
-// ErrWaits is what a handler returns for a task that is under way elsewhere, or has to
-// wait for others. The task is due again in a minute, and that is no failure.
+// ErrWaits is what a handler returns for a task that is still under way, or that cannot
+// begin yet. The task is due again in a minute. This does not count as a failure.
 var ErrWaits = errors.New("the task waits")
 
 // Sweep carries out the tasks that are due. It deletes the row of a task after its
 // handler has returned nil. The task of a handler that failed is due again after a
-// pause. One that panics, or fails because of an item's data, is given up after
-// mostTries: its row goes to the partition DUE#<book>#DEAD for deadLife.
-// Sweep stops when the deadline of ctx is near, and the next one goes on there. Two
+// pause. A task that panics, or fails because of an item's data (table.ErrData), is
+// given up after mostTries: its row goes to the partition DUE#<book>#DEAD for deadLife.
+// Sweep stops when ctx ends, and the next sweep finds the rows that are left. Two
 // sweeps at a time do no harm. After a long stop, one sweep carries out everything that
 // was due meanwhile.
 func (b Book) Sweep(ctx context.Context, do func(context.Context, Task) error) error {
@@ -131,18 +137,20 @@ func (b Book) Sweep(ctx context.Context, do func(context.Context, Task) error) e
 	return b.remember(ctx, state, now)
 }
 
-// Begin says that nothing was due before now, which holds in a table that was just
-// created. So the first sweep need not look back.
+// Begin stores that everything up to now is swept. It is for a table that was just
+// created, in which the first sweep has nothing to look back for.
 func (b Book) Begin(ctx context.Context) error {
 	return b.remember(ctx, table.Item{Key: b.stateKey()}, b.Now())
 }
 
+// stateKey returns the key of the item with the time up to which all is swept.
 func (b Book) stateKey() table.Key { return b.handle().Key("DUE", b.Name, "SWEPT") }
 
+// The declaration of the items at stateKey (table.Kind).
 var _ = table.Kind[any]{Type: "swept", Personal: "nothing"}
 
-// remember stores that everything up to now is swept. If another sweep has stored
-// its own progress, that stays.
+// remember stores that everything up to now is swept. state is the item at stateKey as it
+// was read. If another sweep has changed the item since, remember changes nothing.
 func (b Book) remember(ctx context.Context, state table.Item, now time.Time) error {
 	tx := b.handle().Write()
 	it := table.Item{Key: state.Key, Type: "swept", Version: max(state.Version, 1),
@@ -159,7 +167,7 @@ func (b Book) remember(ctx context.Context, state table.Item, now time.Time) err
 	return err
 }
 
-// sweep carries out the tasks of one partition that are due.
+// sweep calls do for the tasks of one partition that are due: those that q selects.
 func (b Book) sweep(ctx context.Context, partition string, q table.Query, do func(context.Context, Task) error) error {
 	for items, err := range b.handle().Pages(ctx, partition, q) {
 		if err != nil {
@@ -182,13 +190,16 @@ func (b Book) sweep(ctx context.Context, partition string, q table.Query, do fun
 	return nil
 }
 
-// GiveUp keeps a task as dead that its handler would panic with again.
+// GiveUp stores a task as dead (Dead). It is for a task whose handler panicked, because
+// another attempt would panic again.
 func (b Book) GiveUp(ctx context.Context, k Task) error {
 	tx := b.handle().Write()
 	b.giveUp(ctx, tx, k)
 	return tx.Commit(ctx)
 }
 
+// giveUp logs that the task was given up, and adds its row among the dead tasks (Dead) to
+// the transaction.
 func (b Book) giveUp(ctx context.Context, tx *table.Tx, k Task) {
 	slog.ErrorContext(ctx, "a due task was given up", "book", b.Name, "tenant", k.Tenant, "kind", k.Kind, "id", k.ID)
 	it := table.Item{Key: b.key(k), Type: "due", Attrs: map[string]any{"attempts": k.Attempts},
@@ -197,6 +208,8 @@ func (b Book) giveUp(ctx context.Context, tx *table.Tx, k Task) {
 	tx.Put(it)
 }
 
+// taskOf decodes the row of a task that is due or dead. ok is false if the row's key is
+// malformed.
 func taskOf(it table.Item) (k Task, ok bool) {
 	part := strings.SplitN(it.SK, "#", 4)
 	if len(part) < 4 {
@@ -207,13 +220,14 @@ func taskOf(it table.Item) (k Task, ok bool) {
 		err == nil
 }
 
-// carryOut runs the task. Then it deletes the row or, after a failure, replaces it
-// by one that is due later, in one transaction. If the row was written anew
-// meanwhile, for example by the handler itself, it stays.
+// carryOut calls do for the task k of the row it. Then, in one transaction, it deletes the
+// row or, after a failure, replaces it by one that is due later. After too many failures
+// it gives the task up. If the row was written again meanwhile, for example by the handler
+// itself, carryOut leaves the row as it is.
 func (b Book) carryOut(ctx context.Context, it table.Item, k Task, do func(context.Context, Task) error) error {
 	failed := panics.Try(func() error { return do(ctx, k) })
 	if ctx.Err() != nil {
-		return ctx.Err() // the row stays
+		return ctx.Err() // the row stays for the next sweep
 	}
 	tx := b.handle().Write()
 	tx.Delete(it.Key).If("written = ?", it.Text("written"))
@@ -234,7 +248,7 @@ func (b Book) carryOut(ctx context.Context, it table.Item, k Task, do func(conte
 	}
 	err := tx.Commit(ctx)
 	if table.Overtaken(err) {
-		return nil // another sweep has the row, or the next one
+		return nil // another sweep has changed the row, or the next sweep carries the task out
 	}
 	return err
 }

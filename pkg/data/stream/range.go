@@ -14,9 +14,9 @@ import (
 // Range names consecutive records of one shard, as a dead-letter message of AWS
 // Lambda does.
 type Range struct {
-	Stream string // ARN
+	Stream string // ARN of the stream
 	Shard  string
-	First  string // sequence numbers, both included
+	First  string // sequence numbers of the first and the last record, both included
 	Last   string
 }
 
@@ -24,8 +24,8 @@ type Range struct {
 // not find the last one. A stream keeps records for 24 hours.
 var ErrTrimmed = errors.New("the stream no longer has these records; run svc rebuild instead")
 
-// emptyPages is how many empty pages in a row end the reading. A single empty
-// page does not: later pages may have records.
+// emptyPages is the number of consecutive empty pages after which ReadRange stops. It
+// reads on after a single empty page, because later pages may have records.
 const emptyPages = 10
 
 // ReadRange reads the records of a range from the stream. It returns ErrTrimmed

@@ -9,8 +9,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 )
 
-// Record converts a stream record to the form that Lambda passes to a
-// function. If it cannot, it returns what it has read beside the error.
+// Record converts a record of the stream with the given ARN to the form that Lambda
+// passes to a function. With an error, it returns the part of the record that it has
+// converted.
 func Record(r types.Record, arn string) (out events.DynamoDBEventRecord, err error) {
 	d := r.Dynamodb
 	if d == nil {
@@ -52,6 +53,7 @@ func Record(r types.Record, arn string) (out events.DynamoDBEventRecord, err err
 	return out, nil
 }
 
+// lambdaImage converts the attributes of an item to the form that Lambda uses.
 func lambdaImage(from map[string]types.AttributeValue) (map[string]events.DynamoDBAttributeValue, error) {
 	if from == nil {
 		return nil, nil
@@ -67,6 +69,7 @@ func lambdaImage(from map[string]types.AttributeValue) (map[string]events.Dynamo
 	return to, nil
 }
 
+// lambdaAttribute converts one attribute to the form that Lambda uses.
 func lambdaAttribute(v types.AttributeValue) (events.DynamoDBAttributeValue, error) {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:

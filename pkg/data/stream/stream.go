@@ -20,9 +20,9 @@ import (
 // Change is what the records of a batch say about one item.
 type Change struct {
 	Key   table.Key
-	Old   table.Item // oldest image before a record; not Found if the first record created the item
+	Old   table.Item // the item before the batch; not Found if the first record created the item
 	New   table.Item // newest image; not Found if the item was removed
-	Last  table.Item // newest image; of a removed item, the one that was removed
+	Last  table.Item // as New; but if the item was removed, its last image
 	First string     // sequence number of the item's first record in the batch
 }
 
@@ -35,7 +35,7 @@ func (c Change) Type() string {
 }
 
 // Changes groups the event's records by item, in order of first appearance.
-// New is the image with the highest version. If versions are equal, it is the
+// Change.New is the image with the highest version. If versions are equal, it is the
 // image of the later record. A removal has the version of the removed image.
 func Changes(event events.DynamoDBEvent) []Change {
 	var out []Change
@@ -76,6 +76,7 @@ func KeyOf(record events.DynamoDBEventRecord) (key table.Key, ok bool) {
 	return keyOf(decode(record.Change.OldImage), decode(record.Change.NewImage))
 }
 
+// keyOf returns the key in a record's images; the second result is false if it is missing.
 func keyOf(older, newer table.Item) (table.Key, bool) {
 	key := newer.Key
 	if !newer.Found() {
@@ -101,7 +102,8 @@ type Failure struct {
 // GiveUp stores the records of one item as a dead letter.
 type GiveUp func(ctx context.Context, records []events.DynamoDBEventRecord, cause error) error
 
-// BadData marks an error that the data of an item causes (table.ErrData).
+// BadData wraps err in table.ErrData, which says that an item's data causes the error, so
+// that a retry fails again. It returns nil for nil.
 func BadData(err error) error {
 	if err == nil {
 		return nil
@@ -112,9 +114,9 @@ func BadData(err error) error {
 // Answer returns the function's response when the given changes failed. Lambda
 // sends the batch again, from the lowest First in the response. A change that
 // fails with table.ErrData would fail again and delay its shard, so giveUp stores
-// its records, and the response omits it. giveUp gets only changes before the
-// first that may succeed: the later ones come again, and would be stored twice.
-// A nil giveUp stores nothing.
+// its records, and the response omits it. giveUp gets only changes before the first
+// failure that a retry may cure. Lambda sends all later changes again, so a later call
+// of Answer would store them a second time. A nil giveUp stores nothing.
 func Answer(ctx context.Context, event events.DynamoDBEvent, failed []Failure,
 	giveUp GiveUp) events.DynamoDBEventResponse {
 	out := events.DynamoDBEventResponse{BatchItemFailures: []events.DynamoDBBatchItemFailure{}}
@@ -133,7 +135,7 @@ func Answer(ctx context.Context, event events.DynamoDBEvent, failed []Failure,
 	})
 	for i, f := range failed {
 		if slices.ContainsFunc(failed[:i], func(e Failure) bool { return e.First == f.First }) {
-			continue // an earlier step failed on the same record, maybe temporarily
+			continue // one failure is enough for a record: the one that a retry may cure, which sorts first
 		}
 		if giveUp != nil && len(out.BatchItemFailures) == 0 && errors.Is(f.Err, table.ErrData) {
 			err := giveUp(ctx, recordsOf(event, f.Key), f.Err)
@@ -148,6 +150,7 @@ func Answer(ctx context.Context, event events.DynamoDBEvent, failed []Failure,
 	return out
 }
 
+// recordsOf returns the event's records of the item with the key.
 func recordsOf(event events.DynamoDBEvent, key table.Key) (out []events.DynamoDBEventRecord) {
 	for _, r := range event.Records {
 		if k, ok := KeyOf(r); ok && k == key {
@@ -177,6 +180,7 @@ func Each(ctx context.Context, groups [][]Change, workers int, step func(context
 	return slices.Concat(failed...)
 }
 
+// try runs step for the group and, if it fails, for each change of the group alone.
 func try(ctx context.Context, group []Change, step func(context.Context, []Change) error) (failed []Failure) {
 	err := panics.Try(func() error { return step(ctx, group) })
 	if panics.Panicked(err) {
@@ -194,15 +198,17 @@ func try(ctx context.Context, group []Change, step func(context.Context, []Chang
 	return failed
 }
 
+// failure logs that a change failed, and returns the Failure.
 func failure(ctx context.Context, c Change, err error) Failure {
 	slog.ErrorContext(ctx, "stream record failed", "partition", c.Key.PK, "item", c.Key.SK, "type", c.Type(), "sequence",
 		c.First, "error", err.Error())
 	return Failure{c, err}
 }
 
-// Process passes a batch to all readers at the same time, and returns the changes that
-// failed. If a reader panics outside of Each, it gets the records of each item alone,
-// so that only the changes fail with which it panics.
+// Process passes a batch to all readers at the same time. A reader processes the changes
+// of a batch and returns those that failed, and Process returns them all. If a reader
+// panics, Process calls it again with the records of each item alone, so that only the
+// items that make it panic fail.
 func Process(ctx context.Context, event events.DynamoDBEvent,
 	readers ...func(context.Context, events.DynamoDBEvent) []Failure) []Failure {
 	failed := make([][]Failure, len(readers))
@@ -244,6 +250,7 @@ func decode(image map[string]events.DynamoDBAttributeValue) (it table.Item) {
 	return table.Decoded(raw)
 }
 
+// attribute converts an attribute from Lambda's form to the SDK's.
 func attribute(v events.DynamoDBAttributeValue) types.AttributeValue {
 	switch v.DataType() {
 	case events.DataTypeString:

@@ -32,6 +32,7 @@ type attr struct {
 // replaces a map. nil means no item.
 type attrs []attr
 
+// get returns the attribute with the name; the second result is false if it is absent.
 func (a attrs) get(name string) (attr, bool) {
 	for i := range a {
 		if a[i].name == name {
@@ -41,7 +42,8 @@ func (a attrs) get(name string) (attr, bool) {
 	return attr{}, false
 }
 
-// of returns the text of an attribute of the kind, "" if absent.
+// of returns the text of the named attribute. It returns "" if the attribute is absent or
+// of another kind than k.
 func (a attrs) of(name string, k kind) string {
 	if found, ok := a.get(name); ok && found.kind == k {
 		return found.text
@@ -61,7 +63,7 @@ func (a attrs) counters(prefix string) map[string]money.Amount {
 	return out
 }
 
-// attrsOf converts attributes in the SDK's form.
+// attrsOf converts attributes from the SDK's form to attrs. It returns nil for nil.
 func attrsOf(raw map[string]types.AttributeValue) attrs {
 	if raw == nil {
 		return nil

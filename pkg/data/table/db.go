@@ -17,7 +17,8 @@ import (
 	"github.com/guregu/dynamo/v2"
 )
 
-// DB is the table at one endpoint. Handles read and write it.
+// DB is the table at one endpoint. Handles read and write it. client is the SDK's;
+// dynamo and tx are guregu/dynamo's and send their requests with client.
 type DB struct {
 	name   string
 	client *dynamodb.Client
@@ -28,8 +29,8 @@ type DB struct {
 // Options configure the connection to the table.
 type Options struct {
 	Table     string                                    // name of the table
-	Endpoint  string                                    // of a local engine; "" means the endpoint from Load
-	Load      func(context.Context) (aws.Config, error) // nil for a local engine
+	Endpoint  string                                    // URL of a local engine; "" is the endpoint that Load configures
+	Load      func(context.Context) (aws.Config, error) // the SDK's configuration; nil for a local engine
 	Transport func(http.RoundTripper) http.RoundTripper // wraps the transport; may be nil
 	AtOnce    int                                       // requests that the process serves at once; 0 means 1
 }
@@ -63,7 +64,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		cfg.Region, cfg.Credentials = cmp.Or(cfg.Region, "us-east-1"), credentials.NewStaticCredentialsProvider("local",
 			"local", "")
 	}
-	// A process sends many requests at once; the SDK's own limit is 10.
+	// The SDK would keep 10 idle connections, but a process sends more requests at once.
 	var transport http.RoundTripper = awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
 		t.MaxIdleConns, t.MaxIdleConnsPerHost = idleConnections, idleConnections
 	}).GetTransport()
@@ -71,7 +72,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		transport = o.Transport(transport)
 	}
 	client := dynamodb.NewFromConfig(cfg, func(do *dynamodb.Options) {
-		do.HTTPClient, do.DisableValidateResponseChecksum = attempts{transport}, true // attempts checks the checksum
+		do.HTTPClient, do.DisableValidateResponseChecksum = attempts{transport}, true // the type attempts checks it instead
 		do.Protocol = protocol{do.Protocol}
 		if o.Endpoint != "" {
 			do.BaseEndpoint = aws.String(o.Endpoint)

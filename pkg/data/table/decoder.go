@@ -9,7 +9,8 @@ import (
 	"svc/pkg/base/codec"
 )
 
-// usualAttrs is the maximum number of attributes in most items.
+// usualAttrs is the number of attributes for which a decoder allocates memory at once.
+// Most items have no more.
 const usualAttrs = 16
 
 // errUnusual is the error of a response that only the SDK can decode.
@@ -20,7 +21,7 @@ var errUnusual = errors.New("an unusual response")
 // one slice.
 type decoder struct {
 	*jsontext.Decoder
-	all     string // the response
+	all     string // text of the response
 	attrs   attrs
 	ends    []int  // end of each item in attrs
 	scratch []byte // memory for the decoded form of a string
@@ -67,7 +68,8 @@ func decodeResponse(body []byte) (rest []byte, items []Item, ok bool) {
 	return append(rest, '}'), items, true
 }
 
-// object reads an object. member must read the value of each member.
+// object reads a JSON object. It calls member with each member's name, and member must
+// read the value.
 func (d *decoder) object(member func(name string) error) error {
 	return d.each('{', '}', func() error {
 		name, err := d.string()
@@ -78,9 +80,11 @@ func (d *decoder) object(member func(name string) error) error {
 	})
 }
 
-// array reads an array. element must read each element.
+// array reads a JSON array. It calls element for each element, and element must read it.
 func (d *decoder) array(element func() error) error { return d.each('[', ']', element) }
 
+// each reads a JSON object or array that starts with begin and ends with end. It calls
+// element for each member or element, and element must read it.
 func (d *decoder) each(begin, end jsontext.Kind, element func() error) error {
 	if d.PeekKind() != begin {
 		return errUnusual
@@ -95,7 +99,7 @@ func (d *decoder) each(begin, end jsontext.Kind, element func() error) error {
 	return err
 }
 
-// string reads a string.
+// string reads a JSON string and returns its text.
 func (d *decoder) string() (string, error) {
 	if d.PeekKind() != '"' {
 		return "", errUnusual
@@ -105,8 +109,8 @@ func (d *decoder) string() (string, error) {
 		return "", err
 	}
 	if bytes.IndexByte(quoted, '\\') >= 0 {
-		// The decoder has checked the string. AppendUnquote replaces half a surrogate
-		// pair, as the SDK does, and returns an error.
+		// jsontext has checked the string. AppendUnquote still returns an error for half a
+		// surrogate pair, which it replaces as the SDK does.
 		d.scratch, _ = jsontext.AppendUnquote(d.scratch[:0], quoted)
 		return string(d.scratch), nil
 	}
@@ -114,7 +118,8 @@ func (d *decoder) string() (string, error) {
 	return d.all[end-len(quoted)+2 : end], nil
 }
 
-// item reads one item.
+// item reads one item, as in {"status":{"S":"ONLINE"}}, and appends its attributes to
+// d.attrs.
 func (d *decoder) item() error {
 	err := d.object(func(name string) error {
 		a, values := attr{name: name}, 0
@@ -128,7 +133,8 @@ func (d *decoder) item() error {
 	return err
 }
 
-// value reads an attribute value of the named type.
+// value reads the value of an attribute into a. kind is DynamoDB's name of its type, such
+// as S for a string.
 func (d *decoder) value(a *attr, kind string) (err error) {
 	switch kind {
 	case "S":

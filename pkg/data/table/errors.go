@@ -213,6 +213,8 @@ func outOfTime(ctx context.Context, err error) error {
 	return fault.Unavailable(err)
 }
 
+// unprocessed returns a 503: DynamoDB did not process n items of the batch request that what
+// names.
 func unprocessed(what string, n int) error {
 	return fault.Unavailable(fmt.Errorf("%s: the table left %d items unprocessed", what, n))
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Footprint finds and removes the items of one tenant: the tenant's partitions;
-// items of footprintKinds whose key contains the tenant's id; and sessions,
+// platform items (footprintKinds) whose key contains the tenant's id; and sessions,
 // codes and one-time links whose document names the tenant. It is for the
 // deletion of a tenant.
 type Footprint struct {
@@ -20,7 +20,8 @@ type Footprint struct {
 	after map[string]types.AttributeValue
 }
 
-// footprintKinds are the kinds of platform data in which Footprint finds items.
+// footprintKinds are the kinds of platform data (DB.Platform) in which Footprint finds
+// items of a tenant.
 var footprintKinds = []string{"CODE", "SESSION", "LINK", "POST", "POSTS"}
 
 // Footprint returns the tenant's footprint. Its Next starts at the beginning of
@@ -31,13 +32,15 @@ func (t Tenant) Footprint() *Footprint {
 	return &Footprint{h: h, id: t.id}
 }
 
+// The filter and the projection of the Scan of a Footprint. The guard allows no other
+// Scan.
 const (
 	footprintFilter = "contains(pk, :id) OR contains(sk, :id) OR " +
 		"(contains(#doc, :member) AND #type IN (:code, :session, :link))"
 	footprintShown = "pk, sk"
 )
 
-// footprintValues are the values of the filter.
+// footprintValues returns the values that footprintFilter needs for the tenant with the id.
 func footprintValues(id string) map[string]types.AttributeValue {
 	return map[string]types.AttributeValue{":id": str(id), ":member": str(`"tenant":"` + id + `"`), ":code": str("code"),
 		":session": str("session"), ":link": str("link")}
@@ -83,7 +86,8 @@ func (f *Footprint) Remove(ctx context.Context, keys []Key) error {
 	return nil
 }
 
-// scan allows the one Scan that a footprint sends.
+// scan returns an error unless the request is the Scan that the Footprint of the handle's
+// tenant sends.
 func (h Handle) scan(in *dynamodb.ScanInput) error {
 	member, _ := in.ExpressionAttributeValues[":id"].(*types.AttributeValueMemberS)
 	switch {

@@ -13,8 +13,8 @@ import (
 	"svc/pkg/base/panics"
 )
 
-// Get reads one item, strongly consistent. If the item is absent, Get returns an
-// Item that has only its Key.
+// Get reads the item with the key, strongly consistent. If the item is absent, Get
+// returns an Item that has only its Key.
 func (h Handle) Get(ctx context.Context, key Key) (Item, error) {
 	sent, got := wanting(ctx)
 	out, err := h.db.client.GetItem(h.within(sent), &dynamodb.GetItemInput{TableName: &h.db.name, Key: key.encode(),
@@ -31,6 +31,9 @@ func (h Handle) Get(ctx context.Context, key Key) (Item, error) {
 	return Item{Key: key}, nil
 }
 
+// batchSize is the maximum number of keys of a batch get. batchRounds is the maximum
+// number of requests for one batch: another one is sent if the table leaves keys
+// unprocessed.
 const batchSize, batchRounds = 100, 5
 
 // Batch reads up to 100 different items, strongly consistent, in one request. It
@@ -63,14 +66,14 @@ func (h Handle) BatchEventual(ctx context.Context, keys ...Key) ([]Item, error) 
 	return h.batchGet(ctx, false, nil, keys)
 }
 
-// BatchOf is Batch for only these attributes of the items, so a role needs no right to
-// read the others.
+// BatchOf is Batch, but reads only the given attributes of the items, and their keys. So
+// a function's IAM role needs no permission to read the other attributes.
 func (h Handle) BatchOf(ctx context.Context, attributes []string, keys ...Key) ([]Item, error) {
 	return h.batchGet(ctx, true, attributes, keys)
 }
 
-// projection returns the expression that reads only the attributes and the key, nil
-// for all attributes.
+// projection returns the ProjectionExpression, with its names, that reads only the key
+// and the given attributes. It returns nil if attributes is nil, which means all.
 func projection(attributes []string) (expression *string, names map[string]string) {
 	if attributes == nil {
 		return nil, nil
@@ -83,6 +86,8 @@ func projection(attributes []string) (expression *string, names map[string]strin
 	return aws.String(strings.Join(terms, ",")), names
 }
 
+// batchGet implements Batch, BatchEventual and BatchOf. If attributes is nil, it reads all
+// attributes.
 func (h Handle) batchGet(ctx context.Context, consistent bool, attributes []string, keys []Key) ([]Item, error) {
 	if len(keys) == 0 {
 		return nil, nil
@@ -109,7 +114,7 @@ func (h Handle) batchGet(ctx context.Context, consistent bool, attributes []stri
 			return nil, readError("batch get", err)
 		}
 		for _, it := range got.or(out.Responses[h.db.name]) {
-			for i, key := range keys { // a hundred at most
+			for i, key := range keys { // at most batchSize keys
 				if key == it.Key {
 					items[i] = it
 				}
@@ -123,6 +128,7 @@ func (h Handle) batchGet(ctx context.Context, consistent bool, attributes []stri
 	return nil, unprocessed("batch get", len(asked))
 }
 
+// encode returns the key in the SDK's form.
 func (k Key) encode() map[string]types.AttributeValue {
 	return map[string]types.AttributeValue{"pk": str(k.PK), "sk": str(k.SK)}
 }
@@ -135,8 +141,8 @@ type BatchGet struct {
 	into   []*Item
 }
 
-// Add adds the read of a key of the handle. If the item is absent, into
-// receives an Item that has only its Key.
+// Add adds a key to the batch read. h must permit the key, and into receives its item. If
+// the item is absent, into receives an Item that has only its Key.
 func (r *BatchGet) Add(h Handle, key Key, into *Item) {
 	r.handle = Join(r.handle, h)
 	r.keys, r.into = append(r.keys, key), append(r.into, into)

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
+// handleKey is the context key of the handle that sends a request.
 type handleKey struct{}
 
 // within returns a context with the handle. The guard checks each request that
@@ -20,9 +21,9 @@ func (h Handle) within(ctx context.Context) context.Context {
 	return context.WithValue(ctx, handleKey{}, h)
 }
 
-// guard rejects every request with a key outside the context's handle, and
-// every request of a type that it does not know. It does so before the SDK
-// sends the request. It counts the others in the context's Meter.
+// guard returns an SDK middleware that checks every request before the SDK sends it. It
+// rejects a request with a key outside the context's handle, and a request of a type that
+// it does not know. It counts the permitted requests in the context's Meter.
 func guard(table string) middleware.InitializeMiddleware {
 	return middleware.InitializeMiddlewareFunc("GuardAndMeter", func(ctx context.Context, in middleware.InitializeInput,
 		next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
@@ -34,6 +35,8 @@ func guard(table string) middleware.InitializeMiddleware {
 	})
 }
 
+// allows returns an error unless the request is of a known type, names this table, and
+// has only keys that the handle permits.
 func (h Handle) allows(table string, params any) error {
 	switch in := params.(type) {
 	case *dynamodb.GetItemInput:
@@ -71,6 +74,7 @@ func (h Handle) allows(table string, params any) error {
 	return fmt.Errorf("a %T is not allowed", params)
 }
 
+// batch returns an error unless the handle permits all writes of a BatchWriteItem.
 func (h Handle) batch(table string, in *dynamodb.BatchWriteItemInput) error {
 	for name, writes := range in.RequestItems {
 		if err := named(table, &name); err != nil {
@@ -95,8 +99,8 @@ func (h Handle) batch(table string, in *dynamodb.BatchWriteItemInput) error {
 	return nil
 }
 
-// operation checks one element of TransactItems. DynamoDB requires exactly one
-// operation per element; the guard does not rely on that.
+// operation returns an error unless the handle permits one element of TransactItems, and
+// the element has exactly one operation.
 func (h Handle) operation(table string, op types.TransactWriteItem) error {
 	n := 0
 	for _, there := range []bool{op.Put != nil, op.Update != nil, op.Delete != nil, op.ConditionCheck != nil} {
@@ -128,10 +132,12 @@ func (h Handle) operation(table string, op types.TransactWriteItem) error {
 	return cmp.Or(named(table, op.ConditionCheck.TableName), h.key(op.ConditionCheck.Key))
 }
 
+// indexKeys are the keys of the table and the partition keys of its indexes. No update
+// may change them.
 var indexKeys = map[string]bool{"pk": true, "sk": true, "g1": true, "g2": true, "g3": true, "g4": true}
 
-// mentions reports whether an expression names the attribute without a
-// placeholder.
+// mentions reports whether an expression contains the name of the attribute itself, not
+// as a placeholder such as #r.
 func mentions(expression, name string) bool {
 	words := strings.FieldsFunc(expression, func(r rune) bool {
 		return r != '_' && r != '#' && r != ':' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
@@ -139,6 +145,8 @@ func mentions(expression, name string) bool {
 	return slices.Contains(words, name)
 }
 
+// query returns an error unless the index and the key condition of a Query are of a known
+// form, and the handle permits its partition.
 func (h Handle) query(in *dynamodb.QueryInput) error {
 	hash := "pk"
 	if in.IndexName != nil {
@@ -160,8 +168,11 @@ func (h Handle) query(in *dynamodb.QueryInput) error {
 	return h.partition(in.ExpressionAttributeValues[":h"])
 }
 
+// key returns an error unless the handle permits the key of an item.
 func (h Handle) key(key map[string]types.AttributeValue) error { return h.partition(key["pk"]) }
 
+// item returns an error unless the handle permits the item's partition keys in the table
+// and in the indexes.
 func (h Handle) item(item map[string]types.AttributeValue) error {
 	for name := range indexKeys {
 		if value, ok := item[name]; ok && name != "sk" {
@@ -173,6 +184,7 @@ func (h Handle) item(item map[string]types.AttributeValue) error {
 	return h.partition(item["pk"])
 }
 
+// partition returns an error unless the handle permits the partition key.
 func (h Handle) partition(value types.AttributeValue) error {
 	s, ok := value.(*types.AttributeValueMemberS)
 	if !ok || !h.covers(s.Value) {
@@ -181,6 +193,8 @@ func (h Handle) partition(value types.AttributeValue) error {
 	return nil
 }
 
+// named returns an error unless a request is for this table. name is the table's name in
+// the request.
 func named(table string, name *string) error {
 	if name == nil || *name != table {
 		return fmt.Errorf("the request names another table")

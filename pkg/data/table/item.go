@@ -26,13 +26,12 @@ type Item struct {
 	Attrs    map[string]any // string, int, int64, bool, money.Amount, []string (a set; empty: omitted); nil: absent
 	Doc      any            // marshalled as JSON; nil for none. Read it with Decode
 	Expires  time.Time      // attribute expiresAt; zero means never. Deletion comes later: readers must check Live
-	Preserve Unknown        // unknown data of the stored item, to preserve
+	Preserve Unknown        // data of the stored item that this build does not know, and that must be kept
 
 	raw attrs
 }
 
-// Found reports whether the item exists in the table, for an item that was
-// read.
+// Found reports whether a read found the item in the table.
 func (it Item) Found() bool { return it.raw != nil }
 
 // Live reports whether the item exists and has not expired at now.
@@ -55,15 +54,16 @@ func (it Item) Decode(out any) error {
 // Raw returns the document's JSON text, "" if absent.
 func (it Item) Raw() string { return it.raw.of("doc", kindText) }
 
-// Text returns a string attribute, "" if absent.
+// Text returns the string attribute with the name, "" if it is absent.
 func (it Item) Text(name string) string { return it.raw.of(name, kindText) }
 
-// Number returns a number attribute, "0" if absent.
+// Number returns the number attribute with the name, "0" if it is absent.
 func (it Item) Number(name string) money.Amount {
-	return money.Amount(cmp.Or(it.raw.of(name, kindNumber), "0")) // every number of DynamoDB is in range
+	return money.Amount(cmp.Or(it.raw.of(name, kindNumber), "0")) // money.Amount has room for every number of DynamoDB
 }
 
-// Amount returns a string attribute that is an amount, "" if absent or another text.
+// Amount returns an amount that is stored as the string attribute with the name. It
+// returns "" if the attribute is absent or not a number.
 func (it Item) Amount(name string) money.Amount {
 	text := it.Text(name)
 	if _, err := money.Parse(text); err != nil {
@@ -72,29 +72,29 @@ func (it Item) Amount(name string) money.Amount {
 	return money.Amount(text)
 }
 
-// Int returns an integer attribute, 0 if absent.
+// Int returns the integer attribute with the name, 0 if it is absent.
 func (it Item) Int(name string) int64 {
 	n, _ := strconv.ParseInt(string(it.Number(name)), 10, 64)
 	return n
 }
 
-// Flag returns a boolean attribute, false if absent.
+// Flag returns the boolean attribute with the name, false if it is absent.
 func (it Item) Flag(name string) bool {
 	b, ok := it.raw.get(name)
 	return ok && b.flag
 }
 
-// Has reports whether the item has the attribute.
+// Has reports whether the item has an attribute with the name.
 func (it Item) Has(name string) bool { _, ok := it.raw.get(name); return ok }
 
-// Strings returns a set attribute, nil if absent.
+// Strings returns the elements of the set attribute with the name, nil if it is absent.
 func (it Item) Strings(name string) []string {
 	set, _ := it.raw.get(name)
 	return set.set
 }
 
-// Shard returns the last part of the item's first index partition. That is its shard, if
-// its lists have shards. It returns "" for an item in no index.
+// Shard returns the last part of the item's first index partition: the number of its
+// shard, if the lists with the item have shards. It returns "" for an item in no index.
 func (it Item) Shard() string {
 	first := cmp.Or(it.G[0], it.G[1], it.G[2], it.G[3])
 	return first[strings.LastIndexByte(first, '#')+1:]
@@ -152,6 +152,7 @@ func stringOf(v types.AttributeValue) string {
 	return ""
 }
 
+// encode returns the item's attributes as they are stored, in the SDK's form.
 func (it Item) encode() (map[string]types.AttributeValue, error) {
 	raw := map[string]types.AttributeValue{"pk": str(it.PK), "sk": str(it.SK), "type": str(it.Type),
 		"v": num(strconv.Itoa(it.Preserve.layout(it.Layout)))}
@@ -195,13 +196,17 @@ func (it Item) encode() (map[string]types.AttributeValue, error) {
 	return raw, nil
 }
 
+// indexNames are the attributes for Item.G: the partition keys of by-g1 to by-g4.
 var indexNames = [...]string{"g1", "g2", "g3", "g4"}
 
+// str encodes a string as an attribute in the SDK's form.
 func str(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+// num encodes a number as an attribute in the SDK's form.
 func num(s string) types.AttributeValue { return &types.AttributeValueMemberN{Value: s} }
 
-// attribute encodes one value. It returns nil for nil, and for an empty set,
-// because DynamoDB has no empty sets.
+// attribute encodes a value of Item.Attrs in the SDK's form. It returns nil for nil, and
+// for an empty set, because DynamoDB has no empty sets.
 func attribute(value any) (types.AttributeValue, error) {
 	switch v := value.(type) {
 	case nil:
@@ -236,8 +241,8 @@ func DecodeDoc[T any](it Item) (T, error) {
 	return doc, err
 }
 
-// DecodeOr decodes the document of an item over a default. It returns the default if there
-// is no item.
+// DecodeOr decodes the document of an item. Members that the document does not have keep
+// their values of otherwise. DecodeOr returns otherwise if there is no item.
 func DecodeOr[T any](it Item, otherwise T) (T, error) {
 	if !it.Found() {
 		return otherwise, nil
@@ -246,7 +251,7 @@ func DecodeOr[T any](it Item, otherwise T) (T, error) {
 	return otherwise, err
 }
 
-// DecodeAll decodes the items one by one, in order.
+// DecodeAll decodes each item with fromItem, and returns the values in the same order.
 func DecodeAll[T any](items []Item, fromItem func(Item) (T, error)) ([]T, error) {
 	out := make([]T, len(items))
 	for i, it := range items {

@@ -13,7 +13,7 @@ type Key struct{ PK, SK string }
 type Handle struct {
 	db       *DB
 	prefixes []string
-	scans    string // the tenant whose footprint the handle may look for; "" for none
+	scans    string // id of the tenant whose items the handle may find with a Scan (Footprint); "" for none
 }
 
 // Tenant is the handle for one tenant's data.
@@ -36,7 +36,8 @@ func (db *DB) Tenant(id string) Tenant {
 
 // Platform returns a handle for platform data of the named kinds, as in
 // Platform("CLIENT", "CODE"). It permits each partition that begins with a kind
-// and "#". It panics if a kind is empty, is "T" or contains "#".
+// and "#". It panics if a kind is empty, contains "#", or is "T", which begins the keys of
+// tenants.
 func (db *DB) Platform(kinds ...string) Platform {
 	var prefixes []string
 	for _, kind := range kinds {
@@ -105,6 +106,7 @@ func (p Platform) Key(parts ...string) Key {
 	return Key{PK: p.Partition(parts[:last]...), SK: parts[last]}
 }
 
+// covers reports whether the handle permits the partition key.
 func (h Handle) covers(pk string) bool {
 	return slices.ContainsFunc(h.prefixes, func(prefix string) bool { return strings.HasPrefix(pk, prefix) })
 }

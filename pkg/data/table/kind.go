@@ -20,13 +20,13 @@ import (
 // them from the source.
 type Kind[T any] struct {
 	Type     string // Item.Type
-	Personal string // what it tells of a rider or driver, beyond identifiers; or "nothing"
-	Erasure  string // what the erasure of the rider or driver does with it; "" with "nothing"
-	Once     string // why no put replaces such an item; "" if one does
+	Personal string // personal data of riders and drivers in the items, beyond identifiers; or "nothing"
+	Erasure  string // what the erasure of the rider or driver does with these data; "" with "nothing"
+	Once     string // why no put ever replaces such an item; "" if one may
 
-	// Row returns the item of a value without its type and, unless that is not the value
-	// itself, its document. in is what a key or an index row needs beside the value: the
-	// id of the value's owner, or its shard.
+	// Row returns the item of a value. It leaves Type empty, and Doc nil if the document is
+	// the value itself: Kind.Item sets both. in is what the item's keys need beside the
+	// value: the id of the value's owner, or its shard.
 	Row func(t Tenant, in string, v T) Item
 	// Read returns the value of an item. If Read is nil, DecodeDoc does that.
 	Read func(Item) (T, error)

@@ -11,11 +11,12 @@ import (
 	"svc/pkg/base/codec"
 )
 
-// Meter counts the cost of the requests that are sent with its context.
+// Meter counts the cost of the requests that are sent with its context (Metered). Its
+// method Usage returns the counts.
 type Meter struct {
 	mu       sync.Mutex
 	requests int
-	depth    int
+	depth    int // Usage.Sequential
 	reads    float64
 	writes   float64
 	index    float64
@@ -31,6 +32,7 @@ type Usage struct {
 	IndexUnits float64 // write units consumed by its indexes
 }
 
+// meterKey is the context key of the Meter.
 type meterKey struct{}
 
 // Metered returns a new meter and a context. The meter counts the requests that
@@ -47,6 +49,8 @@ func (m *Meter) Usage() Usage {
 	return Usage{m.requests, m.depth, m.reads, m.writes, m.index}
 }
 
+// begin counts a request. It returns the length of the longest chain of requests that
+// ends with this one.
 func (m *Meter) begin() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -54,6 +58,8 @@ func (m *Meter) begin() int {
 	return m.depth + 1
 }
 
+// end records a request that has ended. depth is what begin returned for it, reads says
+// whether it was a read, and used is the capacity that it consumed.
 func (m *Meter) end(depth int, reads bool, used []types.ConsumedCapacity) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -86,6 +92,7 @@ func metered(ctx context.Context, in middleware.InitializeInput, next middleware
 	return out, meta, err
 }
 
+// consumed returns the capacity that a response reports, and whether the request reads.
 func consumed(result any) (reads bool, used []types.ConsumedCapacity) {
 	one := func(c *types.ConsumedCapacity) []types.ConsumedCapacity {
 		if c == nil {

@@ -33,7 +33,7 @@ type Query struct {
 	// Requests, unless zero, is the maximum number of requests that Fill sends to
 	// each partition. With long items the page may then have fewer than Limit.
 	Requests int
-	Where    []Condition
+	Where    []Condition // only items that meet all of these
 }
 
 // Condition is a filter: attribute Name equals Value (a string), or is absent
@@ -56,9 +56,11 @@ type Page struct {
 // Examined is the maximum number of items that a filtered page examines.
 const Examined = 1000
 
+// keyIs is the condition on the partition key, with which every key condition begins.
 const keyIs = "#h = :h"
 
-// Position returns the item's range key in the index (0: the table).
+// Position returns the item's range key in the index: R for 1 to 4 (by-g1 to by-g4), and
+// SK for 0, which means the table.
 func (it Item) Position(index int) string {
 	if index == 0 {
 		return it.SK
@@ -105,8 +107,9 @@ func (h Handle) Merge(ctx context.Context, partitions []string, q Query) (Page, 
 	return merge(pages, q), nil
 }
 
-// merge sorts the items of the pages. It cuts the result at the limit, and after
-// the last position up to which every partition was read.
+// merge merges pages of several partitions into one page, ordered by range key. It cuts
+// the result at the limit, and after the last position up to which every partition was
+// read.
 func merge(pages []Page, q Query) Page {
 	order := func(a, b string) int {
 		if q.Backward {
@@ -174,6 +177,7 @@ func (h Handle) stretch(ctx context.Context, partition string, q Query, budget i
 	}
 }
 
+// once sends one Query request, for at most limit items.
 func (h Handle) once(ctx context.Context, partition string, q Query, limit int) (Page, error) {
 	in, empty := h.input(partition, q, limit)
 	if empty {
@@ -193,14 +197,15 @@ func (h Handle) once(ctx context.Context, partition string, q Query, limit int) 
 	page.Last = stringOf(out.LastEvaluatedKey[rangeKey])
 	for _, it := range found {
 		if at := it.Position(q.Index); (q.To != "" && at >= q.To) || (q.Backward && q.After != "" && at >= q.After) {
-			continue // BETWEEN includes its upper bound
+			continue // BETWEEN includes its upper bound, and the page must not
 		}
 		page.Items = append(page.Items, it)
 	}
 	return page, nil
 }
 
-// input builds the request; empty reports that the bounds exclude every key.
+// input builds a Query request for at most limit items. empty is true, and no request is
+// needed, if the bounds exclude every key.
 func (h Handle) input(partition string, q Query, limit int) (in *dynamodb.QueryInput, empty bool) {
 	in = &dynamodb.QueryInput{TableName: &h.db.name, ScanIndexForward: aws.Bool(!q.Backward),
 		ExpressionAttributeNames:  map[string]string{"#h": "pk"},
@@ -229,7 +234,7 @@ func (h Handle) input(partition string, q Query, limit int) (in *dynamodb.QueryI
 		return nil, true
 	case low != "" && high != "":
 		condition += " AND #r BETWEEN :low AND :high"
-		limit++ // drop the upper bound itself
+		limit++ // once drops the item at the upper bound
 	case low != "":
 		condition += " AND #r >= :low"
 	case high != "":

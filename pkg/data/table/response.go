@@ -16,6 +16,7 @@ import (
 // capacity, counts, keys to continue with, and all errors. The SDK also decodes
 // any response that decoder does not understand.
 
+// responseKey is the context key of the response that receives the items of a request.
 type responseKey struct{}
 
 // response receives the items of one request.
@@ -31,8 +32,8 @@ func wanting(ctx context.Context) (context.Context, *response) {
 	return context.WithValue(ctx, responseKey{}, r), r
 }
 
-// or returns the items. If decoder did not decode them, it converts those that
-// the SDK decoded.
+// or returns the items that decoder read from the response. If decoder did not understand
+// the response, the result has the items in decoded, which the SDK read.
 func (r *response) or(decoded []map[string]types.AttributeValue) []Item {
 	if r.decoded {
 		return r.items
@@ -44,7 +45,7 @@ func (r *response) or(decoded []map[string]types.AttributeValue) []Item {
 	return items
 }
 
-// protocol is the SDK's JSON protocol with our decoder of items.
+// protocol is the SDK's JSON protocol, but reads the items of a response with decoder.
 type protocol struct{ smithyhttp.ClientProtocol }
 
 // DeserializeResponse takes the items out of a response before the SDK decodes

@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// Limits of the time of one attempt. With a deadline, each attempt gets a
-// quarter of the remaining time, within these limits, so that there is time for
-// retries if a connection does not respond. Without a deadline, it gets
-// longestAttempt. Of an API request's 4.5 s, the first attempt gets 1.1 s.
+// Limits of the time of one attempt to send a request to the table. If the context has
+// a deadline, each attempt gets a quarter of the remaining time, within these limits.
+// So there is time for retries if a connection does not respond. Without a deadline, an
+// attempt gets longestAttempt. Of an API request's 4.5 s, the first attempt gets 1.1 s.
 const (
 	shortestAttempt = time.Second
 	longestAttempt  = 5 * time.Second
@@ -63,7 +63,7 @@ func (a attempts) Do(req *http.Request) (*http.Response, error) {
 //
 // If the table closed an idle connection, net/http sends the request at once over
 // another one. It does so only for a request with GetBody that has the header
-// X-Idempotency-Key; it sends no such header, because there is no value. Every
+// X-Idempotency-Key. The header is not sent, because it has no value here. Every
 // request to the table may be repeated: a transaction has a client request
 // token.
 //
@@ -126,9 +126,11 @@ var (
 	errTooLarge = errors.New("the response of the table is larger than 32 MiB")
 )
 
-// outcome records what we know about a write after its attempts.
+// outcome records whether an attempt of a write may have been executed. If one may, and
+// the write fails, the result of the write is unknown.
 type outcome struct{ unknown atomic.Bool }
 
+// outcomeKey is the context key of the outcome of a write.
 type outcomeKey struct{}
 
 // mayHaveWritten reports whether the table may have executed an attempt that
@@ -143,5 +145,5 @@ func mayHaveWritten(res *http.Response, err error, asked, connected int32) bool 
 	case err == nil:
 		return res.StatusCode == http.StatusOK || res.StatusCode >= http.StatusInternalServerError
 	}
-	return asked == 0 || connected > 0 // a transport of a test does not ask
+	return asked == 0 || connected > 0 // a test reports no connections: assume that the write was sent
 }

@@ -25,7 +25,7 @@ type Tx struct {
 }
 
 // Op is one operation of a transaction. Exactly one of put, update, remove and
-// check is set, or none if the operation could not be built.
+// check is set, or none if the operation could not be built. otherwise is the error of Else.
 type Op struct {
 	put       *dynamo.Put
 	update    *dynamo.Update
@@ -40,7 +40,7 @@ func (h Handle) Write() *Tx { return &Tx{h: h} }
 // Len returns the number of operations; a transaction allows at most 100.
 func (tx *Tx) Len() int { return len(tx.ops) }
 
-// Covers extends the transaction to the keys of another handle.
+// Covers permits the transaction to use also the keys of another handle.
 func (tx *Tx) Covers(h Handle) *Tx {
 	tx.h = Join(tx.h, h)
 	return tx
@@ -72,15 +72,15 @@ func (tx *Tx) Replace(it Item) *Op {
 // Change is a set of attribute updates. It must not include keys or index
 // partitions.
 type Change struct {
-	Set     map[string]any // as Item.Attrs; nil or an empty set removes the attribute
+	Set     map[string]any // attributes to set, as in Item.Attrs; nil or an empty set removes the attribute
 	Add     map[string]any // numbers to add, strings ([]string) to add to a set
 	Default map[string]any // set only if the attribute is absent; nil is not allowed
-	Remove  []string
-	Expires int64 // sets expiresAt, Unix seconds; 0 leaves it unchanged
+	Remove  []string       // attributes to remove
+	Expires int64          // sets expiresAt, Unix seconds; 0 leaves it unchanged
 }
 
-// Update changes attributes of an item. It creates a missing item unless a
-// condition forbids it.
+// Update changes some attributes of the item at key. It creates a missing item, unless a
+// condition (Op.If) forbids that.
 func (tx *Tx) Update(key Key, c Change) *Op {
 	u := tx.h.db.dynamo.Update("pk", key.PK).Range("sk", key.SK)
 	for _, name := range slices.Sorted(maps.Keys(c.Set)) {
@@ -113,16 +113,17 @@ func (tx *Tx) Update(key Key, c Change) *Op {
 	return tx.op(&Op{update: u})
 }
 
-// Delete removes the item, which may be absent.
+// Delete removes the item with the key, which may be absent.
 func (tx *Tx) Delete(key Key) *Op {
 	return tx.op(&Op{remove: tx.h.db.dynamo.Delete("pk", key.PK).Range("sk", key.SK)})
 }
 
-// Check writes nothing; it requires that a condition (If) holds for the item.
+// Check requires that a condition (Op.If) holds for the item with the key. It writes nothing.
 func (tx *Tx) Check(key Key) *Op {
 	return tx.op(&Op{check: tx.h.db.dynamo.Check("pk", key.PK).Range("sk", key.SK)})
 }
 
+// op appends an operation, to which the caller may add conditions.
 func (tx *Tx) op(op *Op) *Op {
 	tx.ops = append(tx.ops, op)
 	return op
@@ -150,6 +151,7 @@ func (op *Op) If(expression string, args ...any) *Op {
 	return op
 }
 
+// add adds the operation to guregu/dynamo's transaction.
 func (op *Op) add(w *dynamo.WriteTx) {
 	switch {
 	case op.put != nil:
@@ -202,11 +204,10 @@ func (tx *Tx) Commit(ctx context.Context) error {
 	return err
 }
 
-// PutIf writes one item on a condition, as Op.If has it, outside of a
-// transaction. It costs half of what a transaction costs. If the condition fails,
-// the error is ErrCondition. The SDK may send the request again after it was
-// executed, so a condition that then fails says only that this item or another
-// one is stored. Other errors are those of Tx.Commit.
+// PutIf writes one item outside of a transaction, on a condition in the form of
+// Op.If. It costs half of what a transaction costs. If the condition fails, the error
+// is ErrCondition. It may also fail because PutIf itself has stored the item: the SDK
+// may send a request again after it was executed. Other errors are those of Tx.Commit.
 func (h Handle) PutIf(ctx context.Context, it Item, expression string, args ...any) error {
 	raw, err := it.encode()
 	if err != nil {
@@ -218,6 +219,7 @@ func (h Handle) PutIf(ctx context.Context, it Item, expression string, args ...a
 	return writing("put", h.db.dynamo.Put(raw).If(expression, args...).ConsumedCapacity(&used).Run(ctx), &known)
 }
 
+// loadSize is the maximum number of writes of a BatchWriteItem.
 const loadSize = 25
 
 // Load writes items without conditions, 25 per request, for filling a table.
@@ -240,6 +242,8 @@ func (h Handle) Load(ctx context.Context, items ...Item) error {
 	return nil
 }
 
+// batchWrite sends writes in one BatchWriteItem. If the table leaves some unprocessed, it
+// sends these again.
 func (h Handle) batchWrite(ctx context.Context, writes []types.WriteRequest) error {
 	for range batchRounds {
 		out, err := h.db.client.BatchWriteItem(h.within(ctx), &dynamodb.BatchWriteItemInput{

@@ -29,16 +29,19 @@ func (it Item) Unknown() Unknown { return Unknown{it.raw} }
 // build knows. go-cmp calls it in tests.
 func (u Unknown) Equal(Unknown) bool { return true }
 
-// layout returns the higher of our layout and the stored one.
+// layout returns the version of the item's layout to store: ours, or that of the stored
+// item if it is higher.
 func (u Unknown) layout(ours int) int {
 	return max(ours, itemOf(u.raw).Layout, 1)
 }
 
+// ownAttributes are the attributes that Item.encode writes from Item's fields.
 var ownAttributes = map[string]bool{"pk": true, "sk": true, "type": true, "v": true, "version": true, "g1": true,
 	"g2": true,
 	"g3": true, "g4": true, "r": true, "expiresAt": true, "doc": true}
 
-// attributes adds the unknown stored attributes.
+// attributes adds the stored attributes that this build does not know to the attributes
+// of a new item, to. named are the attributes that this build knows (Item.Attrs).
 func (u Unknown) attributes(to map[string]types.AttributeValue, named map[string]any) {
 	for _, a := range u.raw {
 		if _, known := named[a.name]; known || ownAttributes[a.name] {
@@ -58,9 +61,9 @@ func (u Unknown) attributes(to map[string]types.AttributeValue, named map[string
 	}
 }
 
-// document adds the stored document's members that our type has no field for.
-// doc is our document, marshalled. If ours is not a struct, document adds
-// nothing.
+// document returns doc, the JSON of the new document ours, with the members of the
+// stored document that the type of ours has no field for. If ours is not a struct, it
+// adds nothing.
 func (u Unknown) document(ours any, doc []byte) []byte {
 	stored := u.raw.of("doc", kindText)
 	t := reflect.TypeOf(ours)
@@ -71,7 +74,7 @@ func (u Unknown) document(ours any, doc []byte) []byte {
 		return doc
 	}
 	known := memberNames(t)
-	_ = codec.Members([]byte(stored), func(name string, value jsontext.Value) { // a broken document has no members to keep
+	_ = codec.Members([]byte(stored), func(name string, value jsontext.Value) { // a broken document has none to keep
 		if known[name] {
 			return
 		}
@@ -84,7 +87,7 @@ func (u Unknown) document(ours any, doc []byte) []byte {
 	return doc
 }
 
-var knownMembers sync.Map // reflect.Type → map[string]bool
+var knownMembers sync.Map // cache of memberNames: reflect.Type → map[string]bool
 
 // memberNames returns the names of the members that encoding/json reads into a
 // struct of the type.

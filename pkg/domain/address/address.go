@@ -11,7 +11,8 @@ import (
 	"svc/pkg/edge/api"
 )
 
-// Address is a saved address (specification, "Saved address").
+// Address is an address that a rider has saved, as the API shows it (specification,
+// "Saved address").
 type Address struct {
 	ID         string      `json:"id" doc:"Identifier of the saved address."`
 	Address    string      `json:"address" doc:"The address as text."`
@@ -41,9 +42,9 @@ func (s *Save) normalize() error {
 	return wrong.Err()
 }
 
-// after returns the address after it is saved at now. was is the stored address,
-// nil the first time. The last save decides the text of the address. Label and
-// notes change if they are given. LastUsedAt never goes back.
+// after returns the address as it is stored after a save at the time now. was is the
+// stored address, nil the first time. The text of the address is that of the last save.
+// Label and notes change only if they are given. LastUsedAt never goes back.
 func (s Save) after(was *Address, now time.Time) Address {
 	at := timestamp.Format(now)
 	if was == nil {

@@ -20,8 +20,8 @@ import (
 // it replaces the one that was not used for the longest time.
 const Most = 200
 
-// forgottenAtOnce is how many addresses one new address expires at most, for a
-// rider who had more than Most before there was this limit.
+// forgottenAtOnce is the maximum number of addresses that one transaction expires. A
+// rider may have many more than Most, because older builds had no limit.
 const forgottenAtOnce = 25
 
 // Key returns the key of the rider's address at the coordinates, which must be
@@ -30,15 +30,15 @@ func Key(t table.Tenant, rider, lat, lng string) table.Key {
 	return t.Key("CUSTOMER", rider, "ADDRESSES", "ADDRESS#"+lat+","+lng)
 }
 
-// Kind stores a rider's addresses.
+// Kind says how a rider's saved address is stored.
 var Kind = table.Kind[Address]{Type: "address", Personal: "saved addresses, places, cards", Erasure: "deletes",
 	Row: func(t table.Tenant, rider string, a Address) table.Item {
 		return table.Item{Key: Key(t, rider, string(a.Lat), string(a.Lng)), Version: 1,
 			G: [4]string{Partition(t, rider)}, R: a.LastUsedAt + "#" + a.ID}
 	}}
 
-// Partition returns the partition of by-g1 with a rider's addresses by last
-// use.
+// Partition returns the partition with a rider's addresses, in the table and in the index
+// by-g1. The index has them by last use.
 func Partition(t table.Tenant, rider string) string {
 	return t.Partition("CUSTOMER", rider, "ADDRESSES")
 }
@@ -55,12 +55,12 @@ func List(ctx context.Context, t table.Tenant, rider string, now time.Time) ([]A
 	return table.DecodeAll(live, Kind.FromItem)
 }
 
-// rounds is how often Put calls table.Retry at most. Each call makes up to eight
-// attempts. With 32 attempts, many concurrent saves of one address all count.
+// rounds is the maximum number of times that Put calls table.Retry, which makes up to
+// eight attempts. With 32 attempts in all, many concurrent saves of one address all count.
 const rounds = 4
 
-// Change defines how Put reads the current address before each attempt, and how
-// it commits the transaction.
+// Change has the functions by which Put reads the stored address before each attempt and
+// commits the transaction.
 type Change struct {
 	Read   func(context.Context, table.Key) (table.Item, error)
 	Commit func(context.Context, *table.Tx, Address) error
@@ -68,9 +68,9 @@ type Change struct {
 
 // Put saves an address for the rider. It reads the address, counts the use, and
 // writes on the condition that the address has not changed. After a conflict it
-// tries again. Whoever calls Put need not count the rider's addresses: List shows
-// at most Most, and Trim follows. Errors: a 400 with every fault; a 503 if every
-// attempt conflicts.
+// tries again. Put does not limit the number of addresses: List shows at most Most, and
+// the projection calls Trim after a new one. Errors: a 400 with every fault; a 503 if
+// every attempt conflicts.
 func Put(ctx context.Context, t table.Tenant, rider string, s Save, now time.Time, c Change) (Address, error) {
 	if err := s.normalize(); err != nil {
 		return Address{}, err
@@ -106,8 +106,8 @@ func Put(ctx context.Context, t table.Tenant, rider string, s Save, now time.Tim
 	return saved, nil
 }
 
-// Check rounds the coordinates and checks every field, as the API does. Errors: a 400
-// with every fault.
+// Check rounds the coordinates and checks every field, for an address that does not come
+// through the API. Errors: a 400 with every fault.
 func (s *Save) Check() error {
 	var wrong fault.Faults
 	wrong.Unless(money.Within(&s.Lat, 90), "lat", "expected degrees")
@@ -124,8 +124,11 @@ func (s *Save) Check() error {
 	return wrong.Err()
 }
 
-// Join adds a checked address to the transaction, without counting a use. read is
-// the stored address. It adds nothing if the stored address says the same.
+// Join saves an address that Check has accepted, in the transaction. read is the item at
+// the address's Key as it was read. An existing address gets the new text, label and
+// notes, but no use is counted; if nothing differs, Join adds nothing. With a new address,
+// the least recently used ones expire, so that the rider has at most Most. created and
+// changed report whether the transaction creates or changes an address.
 func (s Save) Join(ctx context.Context, tx *table.Tx, t table.Tenant, rider string, read table.Item,
 	now time.Time) (created, changed bool, err error) {
 	if !read.Live(now) {
@@ -145,8 +148,8 @@ func (s Save) Join(ctx context.Context, tx *table.Tx, t table.Tenant, rider stri
 	return false, true, nil
 }
 
-// Trim expires the least recently used addresses of a partition (Partition) that
-// has more than Most.
+// Trim expires the least recently used addresses of a rider who has more than Most.
+// partition is the result of Partition.
 func Trim(ctx context.Context, t table.Tenant, partition string, now time.Time) error {
 	return table.Retry(ctx, func(ctx context.Context) error {
 		tx := t.Write()
@@ -157,9 +160,9 @@ func Trim(ctx context.Context, t table.Tenant, partition string, now time.Time) 
 	})
 }
 
-// forget adds to the transaction that the least recently used addresses expire, so
-// that at most the given number stays. The table deletes expired items by itself, so
-// this needs no right to delete.
+// forget makes the least recently used addresses expire, in the transaction, so that at
+// most the given number stays. It expires no more than forgottenAtOnce. DynamoDB deletes
+// expired items itself, so the program needs no permission to delete.
 //
 // Access pattern: the table's partition T#t#CUSTOMER#c#ADDRESSES.
 func forget(ctx context.Context, t table.Tenant, tx *table.Tx, partition string, most int, now time.Time) error {
@@ -175,8 +178,8 @@ func forget(ctx context.Context, t table.Tenant, tx *table.Tx, partition string,
 	return nil
 }
 
-// expire removes an address in the transaction. The table deletes expired items by
-// itself.
+// expire makes the item of an address expire now, in the transaction. DynamoDB deletes
+// the item later.
 func expire(tx *table.Tx, it table.Item, now time.Time) {
 	tx.Update(it.Key, table.Change{Add: map[string]any{"version": 1}, Expires: now.Unix()}).
 		If("'version' = ?", it.Version).Else(table.ErrConflict)

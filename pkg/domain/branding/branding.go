@@ -33,8 +33,8 @@ type Branding struct {
 	PrivacyURL          *string `json:"privacyUrl" format:"uri" doc:"The privacy policy."`
 }
 
-// Patch changes some fields of a branding. A field that is Set gets its Value;
-// null clears the field.
+// Patch is a change of some fields of a branding. A field whose Set is true gets its
+// Value; a nil Value clears the field. The other fields stay as they are.
 type Patch struct {
 	AppName             api.Field `json:"appName,omitempty" minLength:"1" maxLength:"100" example:"Metro Rides" doc:"The service's name, as people see it; null clears it."`
 	PrimaryColor        api.Field `json:"primaryColor,omitempty" pattern:"^#([0-9A-Fa-f]{3,4}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})$" patternDescription:"#RGB, #RGBA, #RRGGBB or #RRGGBBAA" example:"#0B5FFF" doc:"Main colour; null clears it."`
@@ -48,6 +48,7 @@ type Patch struct {
 	PrivacyURL          api.Field `json:"privacyUrl,omitempty" maxLength:"2000" doc:"An https or http URL." example:"https://metro.example/privacy"`
 }
 
+// color matches a colour in the forms that CSS has with "#".
 var color = regexp.MustCompile(`^#(?:[0-9A-Fa-f]{3,4}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})$`)
 
 // Apply returns the branding after the patch, or a 400 with every fault of the
@@ -90,7 +91,8 @@ func ParsePatch(values map[string]string) (Patch, error) {
 	return p, nil
 }
 
-// field is one field of a branding and its change.
+// field is one field of a branding with its part of a patch. check returns "" for a valid
+// value, else a message for the caller.
 type field struct {
 	name   string
 	change *api.Field
@@ -98,6 +100,7 @@ type field struct {
 	check  func(string) string
 }
 
+// fields lists all fields of a branding. change and value of each point into p and b.
 func fields(p *Patch, b *Branding) []field {
 	return []field{
 		{"appName", &p.AppName, &b.AppName, checkName},
@@ -113,6 +116,7 @@ func fields(p *Patch, b *Branding) []field {
 	}
 }
 
+// checkName returns "" if s may be the app's name, else a message for the caller.
 func checkName(s string) string {
 	switch {
 	case plaintext.IsBlank(s) || utf8.RuneCountInString(s) > 100:
@@ -125,6 +129,7 @@ func checkName(s string) string {
 	return ""
 }
 
+// checkColor returns "" for a colour in the forms of color, else a message for the caller.
 func checkColor(s string) string {
 	if !color.MatchString(s) {
 		return "expected a colour as #RGB, #RGBA, #RRGGBB or #RRGGBBAA"
@@ -132,6 +137,7 @@ func checkColor(s string) string {
 	return ""
 }
 
+// checkTheme returns "" for a theme mode, else a message for the caller.
 func checkTheme(s string) string {
 	if s != "light" && s != "dark" && s != "system" {
 		return "expected light, dark or system"
@@ -158,8 +164,8 @@ func URI(text string) string {
 	return b.String()
 }
 
-// noURL are characters that a URL cannot contain (RFC 3986 section 2). They
-// could end the URL inside a page or a style sheet.
+// noURL lists characters that no URL may contain (RFC 3986 section 2). In a page or a
+// style sheet, such a character could end the URL early.
 const noURL = "\"<>\\^`{|}"
 
 // CheckURL returns "" for a well-formed https URL of at most 2,000 characters and
@@ -171,7 +177,7 @@ func CheckURL(s string) string {
 	return ""
 }
 
-// dataImage is a data URI (RFC 2397) of an image. A browser that shows such a URI
+// dataImage matches a data URI (RFC 2397) of an image. A browser that shows such a URI
 // as an image runs no script in it and loads nothing for it, not even for an SVG.
 var dataImage = regexp.MustCompile(`^data:image/(png|jpeg|webp|svg\+xml);base64,[A-Za-z0-9+/]+={0,2}$`)
 
@@ -179,7 +185,7 @@ var dataImage = regexp.MustCompile(`^data:image/(png|jpeg|webp|svg\+xml);base64,
 // image.
 func IsDataImage(s string) bool { return dataImage.MatchString(s) && wellFormed(s) }
 
-// checkImage is CheckURL that also accepts the image itself.
+// checkImage is like CheckURL, but also accepts a data URI of an image.
 func checkImage(s string) string {
 	if isURL(s, "https") || IsDataImage(s) {
 		return ""
@@ -188,7 +194,7 @@ func checkImage(s string) string {
 		"of at most 2,000 characters"
 }
 
-// checkLink is CheckURL for a link that a person opens. It also accepts http.
+// checkLink is like CheckURL, but also accepts an http URL: a person opens the link.
 func checkLink(s string) string {
 	if !isURL(s, "https", "http") {
 		return "expected an https or http URL of at most 2,000 characters"
@@ -196,10 +202,10 @@ func checkLink(s string) string {
 	return ""
 }
 
-// phoneURL is a tel URL (RFC 3966) without parameters.
+// phoneURL matches a tel URL (RFC 3966) without parameters.
 var phoneURL = regexp.MustCompile(`^tel:\+?[0-9][0-9().-]{2,30}$`)
 
-// checkSupport is checkLink that also accepts a mail address or a phone number.
+// checkSupport is like checkLink, but also accepts a mailto URL and a tel URL.
 func checkSupport(s string) string {
 	address, mail := strings.CutPrefix(s, "mailto:")
 	address, _, _ = strings.Cut(address, "?")
@@ -228,7 +234,8 @@ func wellFormed(s string) bool {
 // Key returns the key of the tenant's branding.
 func Key(t table.Tenant) table.Key { return t.Key("BRANDING", "BRANDING") }
 
-// Kind stores the branding. Without an item, no field is set.
+// Kind says how the branding is stored. If there is no item, the branding has no field
+// set.
 var Kind = table.Kind[Branding]{Type: "branding", Personal: "nothing",
 	Row:  func(t table.Tenant, _ string, _ Branding) table.Item { return table.Item{Key: Key(t), Version: 1} },
 	Read: func(it table.Item) (Branding, error) { return table.DecodeOr(it, Branding{}) }}

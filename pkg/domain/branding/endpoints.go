@@ -26,8 +26,10 @@ func Rows() []api.Row {
 	}
 }
 
+// need returns the key of the branding, which is read together with the access checks.
 func need(t table.Tenant, _ api.Peek) []table.Key { return []table.Key{Key(t)} }
 
+// get returns the branding of the caller's tenant.
 func get(ctx context.Context, c *api.Caller, _ *struct{}) (*Branding, error) {
 	b, err := Kind.Get(ctx, c.Item, Key(c.Tenant))
 	return &b, err
@@ -37,9 +39,9 @@ type patchInput struct {
 	Body Patch
 }
 
-// Resolve implements huma.Resolver. It checks the values of the fields together
-// with the schema. Therefore one response lists every fault of a request, and no
-// person is asked to confirm a change that would be refused.
+// Resolve implements huma.Resolver: it returns the faults of the patch. huma calls it when
+// it checks the body against the schema, so one response lists every fault of a request.
+// So an agent asks a person to confirm only a change whose patch is valid.
 func (in *patchInput) Resolve(huma.Context) (errs []error) {
 	_, err := Branding{}.Apply(in.Body)
 	var f *fault.Error
@@ -51,6 +53,7 @@ func (in *patchInput) Resolve(huma.Context) (errs []error) {
 	return errs
 }
 
+// patch applies the request's patch and returns the new branding.
 func patch(ctx context.Context, c *api.Caller, in *patchInput) (*Branding, error) {
 	b, err := ChangeRead(ctx, c.Tenant, c.Reader(), c.By(), in.Body,
 		func(ctx context.Context, tx *table.Tx, b Branding) error {

@@ -7,17 +7,18 @@ import (
 	"svc/pkg/data/table"
 )
 
-// Change applies the patch to the tenant's branding and adds an audit entry.
-// The write requires that the branding has not changed since the read, and
-// Change starts again after a conflict. Therefore two concurrent patches of
-// different fields both take effect. commit commits the transaction.
+// Change applies the patch to the tenant's branding, adds an audit entry and returns the
+// new branding. It writes nothing if no field differs. The write requires that the
+// branding has not changed since the read, and Change starts again after a conflict.
+// Therefore two concurrent patches of different fields both take effect. commit commits
+// the transaction.
 func Change(
 	ctx context.Context, t table.Tenant, by audit.By, p Patch, commit func(context.Context, *table.Tx, Branding) error,
 ) (Branding, error) {
 	return ChangeRead(ctx, t, t.Get, by, p, commit)
 }
 
-// ChangeRead is Change with the reader of each attempt.
+// ChangeRead is Change with a function, read, that reads the branding for each attempt.
 func ChangeRead(
 	ctx context.Context, t table.Tenant, read audit.Reader, by audit.By, p Patch,
 	commit func(context.Context, *table.Tx, Branding) error,
@@ -31,8 +32,9 @@ func ChangeRead(
 		Commit: func(ctx context.Context, tx *table.Tx, _, now Branding) error { return commit(ctx, tx, now) }}.Run(ctx)
 }
 
-// differing returns the fields that differ, with their values in both. The
-// complete brandings could be kilobytes, because a logo may be the image itself.
+// differing returns what the audit entry of a change shows: by name, the fields that differ
+// in the brandings was (old) and now (new), with their old and new values. The complete
+// brandings could be kilobytes, because a logo may be a data URI.
 func differing(was, now Branding) (before, after any) {
 	a, b := map[string]*string{}, map[string]*string{}
 	old, all := fields(&Patch{}, &was), fields(&Patch{}, &now)

@@ -12,26 +12,27 @@ import (
 	"svc/pkg/data/table"
 )
 
-// A caller's row says for whom bookings by a phone number are. Its attribute riders is
-// the set of customers whom bookings and operators gave the number. The attribute
-// searched means that a booking has also looked for the customers whom nobody had put
-// into the set. A customer of the set may have another number by now, or be erased. So
-// whoever relies on the row must also check the customer.
+// An operator books a ride for somebody who calls. A caller row is an item of the table
+// that says which customers have a phone number. Its attribute riders is the set of
+// customers whom bookings and operators gave the number. The attribute searched means that
+// a booking has also searched for other customers with the number, and the set has them. A
+// customer of the set may have another number by now, or be erased. So whoever uses the
+// row must also check the customer's record.
 
-// MostSharing is how many customers a row may have.
+// MostSharing is the maximum number of customers in a caller row.
 const MostSharing = 50
 
-// callerRow is the range key of a row.
+// callerRow is the range key of a caller row.
 const callerRow = "CALLER"
 
-// CallerKey returns the key of the row of a number (E.164, digits). It has a hash,
-// because a key of the table must not show who is in it.
+// CallerKey returns the key of the caller row of a number, which is the digits of its
+// E.164 form. The key has a hash of the number, because a key must not tell of a person.
 func CallerKey(t table.Tenant, number string) table.Key {
 	return t.Key(callerRow, ids.Hash(t.ID()+"\x00"+number), callerRow)
 }
 
-// Only returns the customer whom bookings by the row's number are for, "" if that is
-// not certain.
+// Only returns the id of the only customer in a caller row. It returns "" if the row does
+// not name exactly one, or if no booking has searched for other customers with the number.
 func Only(row table.Item) string {
 	if riders := row.Strings("riders"); row.Flag("searched") && len(riders) == 1 {
 		return riders[0]
@@ -39,11 +40,13 @@ func Only(row table.Item) string {
 	return ""
 }
 
+// The declaration of caller rows (table.Kind).
 var _ = table.Kind[any]{Type: "caller", Personal: "hash of a phone number, whose it is", Erasure: "removes",
 	Once: "leads to those with a number; only booking again after a change replaces it"}
 
-// Claim makes the customer the only one of the row that was read. If the row has
-// changed since, the transaction fails with changed.
+// Claim writes the caller row in the transaction, with the customer with the id as the only
+// one. row is the item as it was read. If it has changed since, the transaction fails with
+// the error changed.
 func Claim(tx *table.Tx, row table.Item, id string, changed error) {
 	next := table.Item{Key: row.Key, Type: "caller", Version: 1, Preserve: row.Unknown(),
 		Attrs: map[string]any{"riders": []string{id}, "searched": true}}
@@ -55,19 +58,20 @@ func Claim(tx *table.Tx, row table.Item, id string, changed error) {
 	tx.Replace(next).Else(changed)
 }
 
-// ClaimUnread is Claim without a read of the row: if the row names another customer, the
-// transaction fails with changed.
+// ClaimUnread is like Claim, but needs no read of the caller row. If the row names any
+// other customer, the transaction fails with the error changed.
 func ClaimUnread(tx *table.Tx, t table.Tenant, number, id string, changed error) {
 	tx.Update(CallerKey(t, number), table.Change{Default: map[string]any{"type": "caller", "v": 1},
 		Set: map[string]any{"riders": []string{id}, "searched": true}, Add: map[string]any{"version": 1}}).
 		If("attribute_not_exists(riders) OR (size(riders) = ? AND contains(riders, ?))", 1, id).Else(changed)
 }
 
-// errSharing is why a number cannot be given to one more customer.
+// errSharing is the 409 for a number that MostSharing customers have already.
 var errSharing = fault.InvalidState("%d customers have this phone number already. Leave it out.", MostSharing)
 
-// Share adds the customer to the row of the customer's number, if the number is
-// known. If MostSharing customers have the number, the transaction fails with a 409.
+// Share adds the customer r to the caller row of the customer's phone number, in the
+// transaction. It does nothing if the record has no parsed number. If MostSharing customers
+// have the number, the transaction fails with a 409.
 func Share(tx *table.Tx, t table.Tenant, r Record) {
 	if !r.Number.Of(r.Phone) {
 		return
@@ -77,7 +81,8 @@ func Share(tx *table.Tx, t table.Tenant, r Record) {
 		If("attribute_not_exists(riders) OR size(riders) < ?", MostSharing).Else(errSharing)
 }
 
-// Forget takes the customer from the row of a number that the customer has or had.
+// Forget removes the customer from the caller row of a number that the customer has or
+// had. It deletes a row without customers.
 func Forget(ctx context.Context, t table.Tenant, id, number string) error {
 	return table.Retry(ctx, func(ctx context.Context) error {
 		row, err := t.Get(ctx, CallerKey(t, number))
@@ -96,19 +101,22 @@ func Forget(ctx context.Context, t table.Tenant, id, number string) error {
 	})
 }
 
-// HasNumber makes the transaction fail with changed if the customer is disabled or
-// does not have the stored number.
+// HasNumber adds a condition on a customer: the transaction fails with the error changed if
+// the customer is disabled, or if the record does not have the number (E.164, digits).
 func HasNumber(tx *table.Tx, t table.Tenant, id, number string, changed error) {
 	tx.Check(Key(t, id)).If("'disabled' = ? AND contains('doc', ?)", false, `"e164":"`+number+`"`).Else(changed)
 }
 
-// Enabled makes the transaction fail with changed if the customer is disabled.
+// Enabled adds a condition on a customer: the transaction fails with the error changed if
+// the customer is disabled.
 func Enabled(tx *table.Tx, t table.Tenant, id string, changed error) {
 	tx.Check(Key(t, id)).If("'disabled' = ?", false).Else(changed)
 }
 
-// Listed reads the row of a number, and the ids of the customers who may have it: those
-// of the row, and those whom the search finds by at most MostSharing rows of each form.
+// Listed reads the caller row of a number, and the ids of the customers who may have the
+// number: those in the caller row, and those whom the operators' search finds (search.go).
+// For the international and the national form it reads at most MostSharing search rows
+// each.
 func Listed(ctx context.Context, t table.Tenant, n phone.Number) (row table.Item, found []string, err error) {
 	pages := make([]table.Page, 2)
 	group, ctx := panics.WithContext(ctx)
@@ -135,7 +143,8 @@ func Listed(ctx context.Context, t table.Tenant, n phone.Number) (row table.Item
 	return row, slices.Compact(found), nil
 }
 
-// WithNumber reads those of the customers who have a number. read reads a typed phone.
+// WithNumber reads the customers with the ids in found and returns those who have the
+// number n. read parses a phone number as it was typed, and returns nil if it cannot.
 func WithNumber(ctx context.Context, t table.Tenant, found []string, n phone.Number,
 	read func(typed string) *phone.Number) (out []Record, err error) {
 	keys := make([]table.Key, len(found))
@@ -161,19 +170,20 @@ func WithNumber(ctx context.Context, t table.Tenant, found []string, n phone.Num
 	return out, nil
 }
 
-// Candidates are the customers who may have a number, by the last digits of how it was
-// typed. So they can be read before anybody knows which country's number it is.
+// Candidates are the customers who may have a typed phone number. They are found by its
+// last digits, so they can be read before the number's country is known.
 type Candidates struct {
-	digits string // "" if nothing was read
+	digits string // the last digits; "" if nothing was read
 	riders []string
-	more   bool // others may have it too
+	more   bool // other customers may have the number too
 }
 
-// compared is how many last digits Candidates compares. Of two customers of a large
-// company they are seldom the same, and few countries have shorter numbers.
+// compared is how many last digits Candidates compares. Two customers seldom share so
+// many, and few countries have shorter numbers.
 const compared = 8
 
-// CandidatesOf reads the search rows of a typed number, at most MostSharing.
+// CandidatesOf returns the candidates of a typed number. It reads at most MostSharing
+// search rows.
 //
 // Access pattern: T#t#SUFFIX#<digit>, with the digits as prefix.
 func CandidatesOf(ctx context.Context, t table.Tenant, typed string) (c Candidates, err error) {
@@ -186,7 +196,7 @@ func CandidatesOf(ctx context.Context, t table.Tenant, typed string) (c Candidat
 	if err != nil {
 		return c, err
 	}
-	for _, row := range page.Items { // the rows that end with the digits come first
+	for _, row := range page.Items { // the rows whose text is exactly the digits come first
 		owner := rowOwner(row)
 		switch known := slices.Contains(c.riders, owner); {
 		case known || row.Text("until") != "":
@@ -200,9 +210,9 @@ func CandidatesOf(ctx context.Context, t table.Tenant, typed string) (c Candidat
 	return c, nil
 }
 
-// Of returns the only customer who may have the number, or "" if nobody has. certain is
-// false if that must be looked up. row is the row of the number, the zero Item if it was
-// not read.
+// Of returns the id of the only candidate who may have the number n, or "" if nobody has
+// it. certain is false if the candidates alone do not tell: then the caller must look the
+// number up (Listed). row is the caller row of the number, the zero Item if it was not read.
 func (c Candidates) Of(n phone.Number, row table.Item) (id string, certain bool) {
 	if c.digits == "" || c.more || !strings.HasSuffix(n.E164, c.digits) || !strings.HasSuffix(n.National, c.digits) {
 		return "", false

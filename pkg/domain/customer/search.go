@@ -15,22 +15,22 @@ import (
 	"svc/pkg/edge/api"
 )
 
-// searchList is the list's name in its cursors.
+// searchList names the list of found customers in its cursors, which no other list accepts.
 const searchList = "customers.q"
 
 // query is what a search looks for.
 type query struct {
-	// words must each be a part of a customer's words. They are the folded words of
-	// q, or the digits of a phone number.
+	// words are the folded words of q, or the digits of a phone number. Each must be
+	// contained in one of the customer's words (Record.Words).
 	words []string
-	// number, unless "", is the phone number without the digits before it: the
-	// prefix of international calls, or the zero of national ones. It may be a part
-	// of a customer's words in place of the only word.
+	// number, unless "", is the phone number without the prefix of international
+	// calls or the zeros of national ones. A customer whose words contain number is
+	// found too.
 	number string
 }
 
-// lookedFor returns what q looks for. If q consists of at least four digits and
-// of separators of phone numbers, only its digits count.
+// lookedFor returns the query for q, the text that an operator typed. If q consists
+// of at least four digits and of separators of phone numbers, only its digits count.
 func lookedFor(q string) query {
 	const least = 4 // with fewer digits, q may be part of a name or address
 	digits, isNumber := phone.Digits(q)
@@ -45,8 +45,9 @@ func lookedFor(q string) query {
 	return query{[]string{digits}, short}
 }
 
-// prefix returns the text with which suffix rows are read: the number, or the
-// longest word.
+// prefix returns the text with which the suffix rows that a search reads must begin: the
+// number, or the longest word. A suffix row is an item with the end of one of a
+// customer's words (search_rows.go).
 func (q query) prefix() string {
 	longest := q.number
 	for _, word := range q.words {
@@ -57,7 +58,7 @@ func (q query) prefix() string {
 	return longest
 }
 
-// finds reports whether the customer is looked for.
+// finds reports whether the customer matches the query.
 func (q query) finds(r Record) bool {
 	all := r.Words()
 	has := func(part string) bool {
@@ -67,12 +68,12 @@ func (q query) finds(r Record) bool {
 }
 
 // Search returns the customers whose name, first name, last name, phone or
-// email contain the words of q, folded, in any order. It orders them by their
-// smallest suffix that begins with the longest word. A page takes two round
-// trips: a query of suffix rows, and a read of the customers. The limit alone
-// bounds the size of both reads, whatever the number of customers. A page may be
-// shorter than the limit. The projection updates the suffix rows after a customer
-// changes, so until then a search may miss the customer.
+// email contain the words of q, folded, in any order. It finds them by suffix rows
+// (search_rows.go) and orders them by their smallest suffix that begins with
+// query.prefix. A page takes two round trips: a query of suffix rows, and a read of
+// the customers. The limit alone bounds the size of both reads, whatever the number
+// of customers. A page may be shorter than the limit. The projection updates the
+// suffix rows after a customer changes, so until then a search may miss the customer.
 func Search(ctx context.Context, c *api.Caller, q string, p api.Paging) (*api.Page[Customer], error) {
 	wanted := lookedFor(q)
 	folded := strings.Join(wanted.words, " ")
@@ -114,12 +115,12 @@ func Search(ctx context.Context, c *api.Caller, q string, p api.Paging) (*api.Pa
 	return out, nil
 }
 
-// suffixRows reads the rows of T#t#SUFFIX#<first character> whose range keys
-// begin with prefix. It returns up to limit rows that a walk through the pages,
-// begun at the given time, sees, and the position to continue after, "" at the
-// end. Of a customer's suffixes that begin with prefix, it returns only the
-// smallest. Therefore it reads twice the limit, or four times the limit for a
-// prefix of one character, but at most table.Examined rows.
+// suffixRows reads the suffix rows whose range keys begin with prefix, from the partition
+// T#t#SUFFIX#<first character>. It returns up to limit rows that are visible to a list
+// whose first page was read at began, and the position to continue after, "" at the end.
+// Of a customer's suffixes that begin with prefix, it returns only the smallest and drops
+// the others. Therefore it reads twice the limit, or four times the limit for a prefix of
+// one character, but at most table.Examined rows.
 func suffixRows(
 	ctx context.Context, t table.Tenant, prefix, began, after string, limit int,
 ) (rows []table.Item, next string, err error) {
@@ -147,7 +148,8 @@ func suffixRows(
 	return rows, next, nil
 }
 
-// customersOf reads the customers of the rows, in the order of the rows.
+// customersOf reads the records of the customers to whom the suffix rows belong, in
+// the order of the rows.
 func customersOf(ctx context.Context, t table.Tenant, rows []table.Item) ([]table.Item, error) {
 	keys := make([]table.Key, len(rows))
 	for i, row := range rows {

@@ -10,8 +10,8 @@ import (
 	"svc/pkg/edge/api"
 )
 
-// Businesses reads one page of all the tenant's businesses by name, including
-// those that are not active.
+// Businesses reads one page of all the tenant's businesses, ordered by name, including
+// those that are not active. It returns the position to continue after, "" at the end.
 //
 // Access pattern: by-g2 T#t#BUSINESSES#ALL#shard, shards merged.
 func Businesses(ctx context.Context, t table.Tenant, after string, limit int) ([]Business, string, error) {
@@ -20,7 +20,8 @@ func Businesses(ctx context.Context, t table.Tenant, after string, limit int) ([
 }
 
 // Orders reads one page of the tenant's orders, newest first. If status is not
-// "", it reads only orders with that status.
+// "", it reads only orders with that status. It returns the position to continue after,
+// "" at the end.
 //
 // Access pattern: by-g1 T#t#ORDERS#shard or by-g2 T#t#ORDERS#status#shard,
 // shards merged.
@@ -33,7 +34,8 @@ func Orders(ctx context.Context, t table.Tenant, status, after string, limit int
 	return tenant.Page(ctx, t, q, OrderKind.FromItem, "ORDERS", status)
 }
 
-// Older reads one page of the orders placed before a time, oldest first.
+// Older reads one page of the orders placed before a time, oldest first. after is the
+// position at which the previous page ended, "" for the first page.
 //
 // Access pattern: by-g1 T#t#ORDERS#shard, shards merged.
 func Older(ctx context.Context, t table.Tenant, before time.Time, after string, limit int) (table.Page, error) {

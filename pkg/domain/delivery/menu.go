@@ -24,7 +24,7 @@ type MenuItem struct {
 	Currency string `json:"currency" doc:"ISO 4217 code."`
 }
 
-// MenuItemEdit has the members of a menu item that its company decides.
+// MenuItemEdit has the fields of a menu item that an operator of the company sets.
 type MenuItemEdit struct {
 	Name        string       `json:"name" minLength:"1" maxLength:"100" example:"Reuben" doc:"Name of the item."`
 	Description *string      `json:"description,omitempty" nullable:"true" maxLength:"1000" example:"On rye, with sauerkraut" doc:"What riders get."`
@@ -38,22 +38,25 @@ func MenuItemKey(t table.Tenant, businessID, id string) table.Key {
 	return t.Key("BUSINESS", businessID, menuPrefix+id)
 }
 
+// menuPrefix begins the range key of each item of a menu.
 const menuPrefix = "MENU#"
 
-// MenuKind stores the items of a business's menu, without the currency.
+// MenuKind says how an item of a menu is stored. The currency is not stored: it is the
+// tenant's.
 var MenuKind = table.Kind[MenuItem]{Type: "menuitem", Personal: "nothing",
 	Row: func(t table.Tenant, businessID string, m MenuItem) table.Item {
 		m.Currency = ""
 		return table.Item{Key: MenuItemKey(t, businessID, m.ID), Version: 1, Doc: m}
 	}}
 
-// in returns the menu item with the currency of its price, which is the tenant's.
+// in returns the menu item with the currency, an ISO 4217 code, of its price.
 func (m MenuItem) in(currency string) MenuItem {
 	m.Currency = currency
 	return m
 }
 
-// prepare completes a new menu item.
+// prepare gives a new menu item an ID, unless it has one, and normalizes it. currency is
+// the tenant's. Errors: a 400 with every fault.
 func (m *MenuItem) prepare(by audit.By, currency string) error {
 	if m.ID == "" {
 		m.ID = ids.New(ids.MenuItem, by.At)
@@ -61,6 +64,8 @@ func (m *MenuItem) prepare(by audit.By, currency string) error {
 	return m.normalize(currency)
 }
 
+// normalize checks the fields and puts them into the form in which they are stored: the
+// price rounded to the currency's decimals, Available set. Errors: a 400 with every fault.
 func (m *MenuItem) normalize(currency string) error {
 	m.Name, m.Currency = strings.TrimSpace(m.Name), currency
 	var wrong fault.Faults
@@ -121,7 +126,7 @@ func AddMenuItem(
 	return m, nil
 }
 
-// roomOnMenu returns an error if the menu is full.
+// roomOnMenu returns a 409 if the menu has no room for another item.
 func roomOnMenu(menu []MenuItem) error {
 	if len(menu) >= mostOnMenu {
 		return fault.InvalidState("A menu has at most %d items. Change one of them.", mostOnMenu)
@@ -129,13 +134,15 @@ func roomOnMenu(menu []MenuItem) error {
 	return nil
 }
 
+// addToMenu adds the write of a new menu item and its audit entry to the transaction. The
+// transaction fails with fault.NotFound if there is no such business.
 func addToMenu(tx *table.Tx, t table.Tenant, by audit.By, businessID string, m MenuItem) {
 	tx.Check(BusinessKey(t, businessID)).If("attribute_exists(pk)").Else(fault.NotFound())
 	audit.Add(tx, t, by, "menu.add", businessID, MenuKind.Item(t, businessID, m), m)
 }
 
-// SetMenuItem changes an item of a menu. It returns fault.NotFound if there is
-// none.
+// SetMenuItem changes an item of a menu with edit, adds an audit entry and returns the new
+// item. It returns fault.NotFound if there is no such item.
 func SetMenuItem(
 	ctx context.Context, t table.Tenant, by audit.By, businessID, id string, edit func(*MenuItem) error,
 ) (MenuItem, error) {
@@ -149,7 +156,8 @@ func SetMenuItem(
 	return menuChange(t, by, businessID, id, flags.Text("currency"), edit).Run(ctx)
 }
 
-// menuChange is a change of a menu item.
+// menuChange returns the change that applies edit to an item of a business's menu. Its Run
+// makes the change. currency is the tenant's.
 func menuChange(
 	t table.Tenant, by audit.By, businessID, id, currency string, edit func(*MenuItem) error,
 ) audit.Change[MenuItem] {

@@ -16,6 +16,7 @@ import (
 	"svc/pkg/edge/api"
 )
 
+// tag is the group of these endpoints in the OpenAPI document.
 const tag = "Dispatch"
 
 // Rows returns the endpoints of dispatch.
@@ -40,10 +41,12 @@ func Rows() []api.Row {
 	}
 }
 
+// needOffer returns the key of the offer that the calling driver may hold.
 func needOffer(t table.Tenant, p api.Peek) []table.Key {
 	return []table.Key{OfferKey(t, p.Actor().Subject)}
 }
 
+// needTripAndOffer returns the keys of the driver's offer and of the trip in the path.
 func needTripAndOffer(t table.Tenant, p api.Peek) []table.Key {
 	keys := needOffer(t, p)
 	if id := p.Path("id"); ids.Valid(ids.Trip, id) {
@@ -52,11 +55,13 @@ func needTripAndOffer(t table.Tenant, p api.Peek) []table.Key {
 	return keys
 }
 
+// needAround returns the keys of the driver's location and of the tenant's settings.
 func needAround(t table.Tenant, p api.Peek) []table.Key {
 	return []table.Key{driver.LocationKey(t, p.Actor().Subject), settings.Key(t)}
 }
 
-// offers reads the driver's offer with the checks, and then its trip.
+// offers returns the driver's offer, or an empty list. The offer is read together with the
+// access checks. Then the trip is read: an offer of a trip that is taken is not shown.
 func offers(ctx context.Context, c *api.Caller, _ *struct{}) (*api.Items[TripOffer], error) {
 	out := &api.Items[TripOffer]{Items: []TripOffer{}}
 	it, err := c.Item(ctx, OfferKey(c.Tenant, c.Actor.Subject))
@@ -76,15 +81,17 @@ func offers(ctx context.Context, c *api.Caller, _ *struct{}) (*api.Items[TripOff
 	return out, nil
 }
 
-// input names a trip.
+// input has the trip's id from the path.
 type input struct {
 	ID string `path:"id" doc:"Identifier of the trip." example:"trp_01JT7M4C6Q8V2N5X9B3D1F7H0K"`
 }
 
+// errExpired is the 409 for a driver who declines an offer that has ended.
 var errExpired = fault.InvalidState("The offer has expired.")
 
-// decline ends the driver's offer and notes it in the trip's log. The worker finds
-// the change of the trip in the stream, and begins the next wave.
+// decline ends the driver's offer and adds an entry to the trip's log.
+// pkg/background/dispatch gets the change of the trip from the table's stream. If nobody
+// else holds an offer of the trip, it begins the next wave.
 func decline(ctx context.Context, c *api.Caller, in *input) (*trip.Changed, error) {
 	if !ids.Valid(ids.Trip, in.ID) {
 		return nil, fault.NotFound()
@@ -124,9 +131,9 @@ func decline(ctx context.Context, c *api.Caller, in *input) (*trip.Changed, erro
 // mostOpen is how many open trips a driver sees.
 const mostOpen = 50
 
-// open reads the open trips by place, around the position that is read with the
-// checks. The list may have a trip a moment longer than it is open: to accept it then is a
-// 409.
+// open lists the open trips around the driver's last position, which is read together with
+// the access checks. A trip stays in the list for a moment after somebody has taken it. A
+// driver who accepts it then gets a 409.
 func open(ctx context.Context, c *api.Caller, _ *struct{}) (*api.Items[OpenTrip], error) {
 	out := &api.Items[OpenTrip]{Items: []OpenTrip{}}
 	d, err := settings.Kind.Get(ctx, c.Item, settings.Key(c.Tenant))
@@ -158,7 +165,9 @@ func open(ctx context.Context, c *api.Caller, _ *struct{}) (*api.Items[OpenTrip]
 	return nearest(entries, here, radius, r)
 }
 
-// nearest returns the rides that the driver may see, nearest first.
+// nearest returns the trips of the entries that the driver may see, nearest first, at most
+// mostOpen. A trip must begin within radius kilometres of here, the driver's position, and
+// have a service type that the driver takes.
 func nearest(entries []table.Item, here location.Place, radius float64, r driver.Record) (*api.Items[OpenTrip], error) {
 	type one struct {
 		OpenTrip

@@ -30,13 +30,14 @@ type OpenTrip struct {
 	RequestedAt      string        `json:"requestedAt" format:"date-time" doc:"When the rider requested the trip."`
 }
 
-// rideOf returns what a driver at that distance sees of the trip.
+// rideOf returns what a driver sees of the trip. kilometres is the distance from the
+// driver to the origin.
 func rideOf(t trip.Trip, kilometres float64) OpenTrip {
 	return OpenTrip{t.ID, distance(kilometres), t.OriginAddress, t.OriginLat, t.OriginLng, t.DestAddress, t.DestLat,
 		t.DestLng, t.ServiceTypeID, t.PaymentType, t.EstimatedFare, t.Currency, t.RequestedAt}
 }
 
-// distance rounds to metres.
+// distance returns the kilometres as an amount, rounded to metres.
 func distance(kilometres float64) money.Amount {
 	return money.Amount(strconv.FormatFloat(float64(int64(kilometres*1000+0.5))/1000, 'f', -1, 64))
 }
@@ -50,20 +51,22 @@ type TripOffer struct {
 // OfferKey returns the key of the one offer that a driver may hold.
 func OfferKey(t table.Tenant, driver string) table.Key { return t.Key("DRIVER", driver, "OFFER") }
 
-// NewOffer returns the offer of a trip to a driver at that distance.
+// NewOffer returns an offer of the trip that stands until the given time. kilometres is
+// the distance from the driver to the origin.
 func NewOffer(tr trip.Trip, kilometres float64, until time.Time) TripOffer {
 	return TripOffer{rideOf(tr, kilometres), timestamp.Format(until)}
 }
 
-// Item returns the stored form of the offer to a driver who has had none.
+// Item returns the stored form of the offer, for a driver who has no stored offer yet.
 func (o TripOffer) Item(t table.Tenant, driver string) table.Item {
 	it := o.item(table.Item{Key: OfferKey(t, driver)})
 	it.Attrs["until"] = o.ExpiresAt
 	return it
 }
 
-// Give adds the offer to the transaction. The transaction fails with otherwise if
-// the driver holds an offer of another trip.
+// Give gives the offer to a driver, in the transaction. was is the item at the driver's
+// OfferKey as it was read. The transaction fails with the error otherwise if the item has
+// changed since, or if the driver holds an offer of another trip.
 func (o TripOffer) Give(tx *table.Tx, was table.Item, now time.Time, otherwise error) {
 	it := o.item(was)
 	it.Attrs["until"] = o.ExpiresAt
@@ -75,27 +78,30 @@ func (o TripOffer) Give(tx *table.Tx, was table.Item, now time.Time, otherwise e
 		Else(otherwise)
 }
 
-// end adds to the transaction that the driver's offer ends. It fails with
-// otherwise if the driver holds another one.
+// end ends the driver's offer at the time now, in the transaction. was is the offer's item
+// as it was read. The transaction fails with the error otherwise if the item has changed
+// since.
 func (o TripOffer) end(tx *table.Tx, was table.Item, now time.Time, otherwise error) {
 	it := o.item(was)
 	it.Attrs["until"] = timestamp.Format(now)
 	tx.Put(it).If("written = ?", was.Text("written")).Else(otherwise)
 }
 
+// The declaration of the items that hold offers (table.Kind).
 var _ = table.Kind[any]{Type: "offer", Personal: "of a driver", Erasure: "deletes"}
 
-// item returns the stored form, without the time until which the offer stands.
-// Attribute written is different after each write.
+// item returns the stored form that replaces was. The caller sets the attribute until, the
+// time until which the offer stands. The attribute written is different after each write,
+// so a condition on it fails if the item has changed.
 func (o TripOffer) item(was table.Item) table.Item {
 	written := was.Int("n") + 1
-	until, _ := timestamp.Parse(o.ExpiresAt) // our own format
+	until, _ := timestamp.Parse(o.ExpiresAt) // cannot fail: NewOffer wrote the time
 	return table.Item{Key: was.Key, Type: "offer", Doc: o, Expires: until.Add(time.Hour), Preserve: was.Unknown(),
 		Attrs: map[string]any{"trip": o.TripID, "until": nil, "n": written, "written": strconv.FormatInt(written, 10)}}
 }
 
-// Held returns the offer that the driver's item holds at that time; ok is false if
-// there is none.
+// Held returns the offer in the item at a driver's OfferKey. ok is false if there is none,
+// or if it has ended at the time now.
 func Held(it table.Item, now time.Time) (o TripOffer, ok bool, err error) {
 	if !it.Found() || it.Text("until") <= timestamp.Format(now) {
 		return o, false, nil
@@ -104,7 +110,9 @@ func Held(it table.Item, now time.Time) (o TripOffer, ok bool, err error) {
 	return o, err == nil, err
 }
 
-// Withdraw ends the driver's offer if it is one of the trip.
+// Withdraw ends a driver's offer, in the transaction, if it is an offer of the trip. it is
+// the item at the driver's OfferKey as it was read. The transaction fails with the error
+// otherwise if the item has changed since.
 func Withdraw(tx *table.Tx, it table.Item, tripID string, now time.Time, otherwise error) error {
 	o, ok, err := Held(it, now)
 	if ok && o.TripID == tripID {
@@ -113,24 +121,26 @@ func Withdraw(tx *table.Tx, it table.Item, tripID string, now time.Time, otherwi
 	return err
 }
 
-// openTrips is the name of the list of open trips by place.
+// openTrips is the name of the list of open trips by place. pkg/domain/location describes
+// such lists.
 const openTrips = "OPENTRIPS"
 
 // OpenKey returns the key of a trip's entry in the list of open trips.
 func OpenKey(t table.Tenant, tripID string) table.Key { return t.Key("TRIP", tripID, "OPENTRIP") }
 
+// The declaration of the entries of the list of open trips (table.Kind).
 var _ = table.Kind[any]{Type: "opentrip", Personal: "addresses of a ride that waits", Erasure: "deletes",
 	Once: "written once, then deleted"}
 
-// OpenItem returns the entry of an open trip.
+// OpenItem returns a trip's entry in the list of open trips.
 func OpenItem(t table.Tenant, tr trip.Trip) table.Item {
 	it := table.Item{Key: OpenKey(t, tr.ID), Type: "opentrip", Doc: rideOf(tr, 0)}
 	it.G[0], it.R = location.Entry(t, openTrips, location.At(tr.OriginLat, tr.OriginLng), tr.ID)
 	return it
 }
 
-// Drives reports whether the driver takes trips of the service type. A driver
-// without service types takes all.
+// Drives reports whether the driver takes trips of the service type. A driver without
+// service types takes all. Everybody takes a trip without a service type (nil).
 func Drives(r driver.Record, service *string) bool {
 	if len(r.ServiceTypeIDs) == 0 {
 		return true

@@ -11,7 +11,8 @@ import (
 // DocumentsOf returns the partition of a driver's documents.
 func DocumentsOf(t table.Tenant, id string) string { return t.Partition("DRIVER", id, "DOCUMENTS") }
 
-// Document is what decides whether a driver may work. pkg/domain/fleet keeps the documents.
+// Document has the fields of a driver's document that decide whether the driver may go
+// online. pkg/domain/fleet owns the documents and the values of the fields.
 type Document struct {
 	Kind      string  `json:"kind"`
 	ExpiresOn *string `json:"expiresOn"`
@@ -21,8 +22,9 @@ type Document struct {
 // mostDocuments bounds the read of a driver's documents.
 const mostDocuments = 100
 
-// licensed returns a 409 if the driver has driving licences, and each has expired, by UTC,
-// or is rejected.
+// licensed returns a 409 if all driving licences among the driver's documents are invalid:
+// each is rejected, or has expired by the date in UTC. A driver without any driving licence
+// among the documents passes.
 func licensed(ctx context.Context, t table.Tenant, id string, now time.Time) error {
 	page, err := t.Query(ctx, DocumentsOf(t, id), table.Query{Limit: mostDocuments, Consistent: true, Fill: true})
 	if err != nil {

@@ -19,16 +19,16 @@ type Location struct {
 	RecordedAt string       `json:"recordedAt" maxLength:"100" example:"2026-01-31T08:00:00Z" doc:"When the phone measured the position: ISO 8601, in UTC if it has no offset. It may be at most a minute in the future."`
 }
 
-// LocationKey returns the key of a driver's last known location. It is an item of
-// its own, because it changes every few seconds.
+// LocationKey returns the key of a driver's last known location. The location is not in
+// the driver's record, because it changes every few seconds.
 func LocationKey(t table.Tenant, id string) table.Key { return t.Key("DRIVER", id, "LOCATION") }
 
-// Located is the attribute of a driver's item that says that the driver has a
-// location. The first report of a location sets it. The list of drivers reads only
-// the locations of such drivers.
+// Located is the attribute of a driver's item that says that the driver has a stored
+// location. The first report of a location sets it. The list of drivers reads only the
+// locations of drivers with this attribute.
 const Located = "located"
 
-// LocationFromItem decodes a location. ok is false if there is none.
+// LocationFromItem decodes the item at LocationKey. ok is false if there is no such item.
 func LocationFromItem(it table.Item) (l Location, ok bool, err error) {
 	if !it.Found() {
 		return l, false, nil
@@ -37,8 +37,8 @@ func LocationFromItem(it table.Item) (l Location, ok bool, err error) {
 	return l, err == nil, err
 }
 
-// Locate shows the location that the item holds, unless the record has a newer
-// one.
+// Locate sets the driver's position to the location in the item, unless the driver has a
+// newer one. It does nothing if the item is absent.
 func (d *Driver) Locate(it table.Item) error {
 	l, ok, err := LocationFromItem(it)
 	if ok && (d.LocationUpdatedAt == nil || *d.LocationUpdatedAt < l.RecordedAt) {
@@ -47,11 +47,12 @@ func (d *Driver) Locate(it table.Item) error {
 	return err
 }
 
-// located is the number of locations that one request reads.
+// located is the maximum number of locations that one request to the table reads.
 const located = 100
 
-// locate shows where the drivers are who have a location. Without any it reads
-// nothing. Requests for more than located drivers are sent at the same time.
+// locate reads the locations of the drivers and sets their positions. It skips drivers
+// without the attribute Located. It sends a request for each hundred drivers, all at the
+// same time.
 func locate(ctx context.Context, t table.Tenant, drivers []listed) error {
 	drivers = slices.DeleteFunc(slices.Clone(drivers), func(d listed) bool { return !d.located })
 	group, ctx := panics.WithContext(ctx)

@@ -8,9 +8,10 @@ import (
 	"svc/pkg/data/table"
 )
 
-// BeginRide makes a driver BUSY with a trip, in the transaction that gives the trip
-// to the driver. Errors: 409 if the driver is not ONLINE or has another ride. The
-// transaction fails with table.ErrConflict if the driver has changed since the read.
+// BeginRide makes a driver BUSY with a trip, in the transaction that gives the trip to the
+// driver. it is the driver's item as it was read, trip the trip's id. Errors: 409 if the
+// driver is not ONLINE or has another ride. The transaction fails with table.ErrConflict if
+// the driver has changed since the read.
 func BeginRide(tx *table.Tx, t table.Tenant, it table.Item, trip string, now time.Time) error {
 	r, err := FromItem(it)
 	switch {
@@ -26,12 +27,13 @@ func BeginRide(tx *table.Tx, t table.Tenant, it table.Item, trip string, now tim
 	return nil
 }
 
-// EndRide makes a driver ONLINE again who was BUSY with the trip, in the transaction
-// that ends the trip or takes it from the driver. A driver who was disabled
-// meanwhile stays OFFLINE. Without a driver, it does nothing. If the driver does not
-// have the ride, it changes nothing, but requires that the driver is still as read:
-// the driver may have been read just before the ride began, and the trip just after.
-// The transaction fails with table.ErrConflict if the driver has changed since the read.
+// EndRide makes the driver of a trip, who was BUSY with it, ONLINE again. It does so in the
+// transaction that ends the trip or takes it from the driver. it is the driver's item as it
+// was read. A driver who was disabled meanwhile stays OFFLINE. If the item is absent, EndRide
+// does nothing. If the driver does not have the trip, EndRide only requires that the driver's
+// item is unchanged: the item may have been read just before the ride began, and the trip
+// just after. The transaction fails with table.ErrConflict if the driver has changed since
+// the read.
 func EndRide(tx *table.Tx, t table.Tenant, it table.Item, trip string, now time.Time) error {
 	if !it.Found() {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"svc/pkg/edge/api"
 )
 
-// Rows returns the endpoints of estimates. client reaches the companies' routing
-// engines.
+// Rows returns the endpoints of estimates. client sends the requests to the companies'
+// routing engines.
 func Rows(client http.RoundTripper) []api.Row {
 	policy := authz.Riders("rider.trips:create").Needing(authz.Taxi)
 	return []api.Row{
@@ -27,11 +27,12 @@ func Rows(client http.RoundTripper) []api.Row {
 			api.Text("One estimate for each active service type with prices. An estimate is valid for five minutes: a ride "+
 				"that is requested with its `estimateId` gets its fare as `estimatedFare`. A service type whose fare would be "+
 				"above the company's largest fare is left out. Distance and duration come from the company's routing engine, "+
-				"or else from the straight line.")),
+				"or else from the straight line."),
+			api.NoEvent("an estimate ends after five minutes")),
 	}
 }
 
-// services lists the active service types.
+// services returns the company's active service types, oldest first.
 func services(ctx context.Context, c *api.Caller, in *api.From) (*api.Cut[settings.ServiceType], error) {
 	return settings.Active(ctx, c, in)
 }
@@ -41,16 +42,20 @@ type Input struct {
 	Body Journey
 }
 
-// needSettings names the settings, so that the next request knows whether the zones
-// are needed.
+// needSettings returns the key of the tenant's settings. The process remembers from each
+// read of the settings whether rides must begin in a zone, and the next request uses that
+// (settings.EarlyOrigin).
 func needSettings(t table.Tenant, _ api.Peek) []table.Key { return []table.Key{settings.Key(t)} }
 
-// early is what an estimate reads while the checks are under way.
+// early is what an estimate reads while the access checks run: the prices, and whether
+// the origin lies in one of the company's zones.
 type early struct {
 	settings.Prices
 	origin settings.Origin
 }
 
+// read returns what an estimate reads while the access checks run. The request is not
+// validated yet.
 func read(ctx context.Context, t table.Tenant, p api.Peek) (out early, err error) {
 	group, ctx := panics.WithContext(ctx)
 	group.Go(func() (err error) {
@@ -64,9 +69,11 @@ func read(ctx context.Context, t table.Tenant, p api.Peek) (out early, err error
 	return out, group.Wait()
 }
 
-// estimator makes estimates.
+// estimator holds the client for the companies' routing engines.
 type estimator struct{ client http.RoundTripper }
 
+// estimate measures the journey and stores the fare for each service type. Errors: a 409
+// if the company does not serve the origin, or if no service type has a fare to offer.
 func (e estimator) estimate(ctx context.Context, c *api.Caller, in *Input) (*api.Items[Offer], error) {
 	journey := in.Body
 	if err := journey.normalize(); err != nil {

@@ -28,7 +28,8 @@ type Journey struct {
 	DestLng   json.Number `json:"destLng" minimum:"-180" maximum:"180" example:"-73.9866" doc:"Longitude of the destination in degrees. Rounded to nine decimals."`
 }
 
-// normalize rounds the coordinates to their stored form.
+// normalize rounds the coordinates to their stored form. Errors: a 400 with every
+// coordinate that is not in degrees.
 func (j *Journey) normalize() error {
 	var wrong fault.Faults
 	for _, c := range []struct {
@@ -42,9 +43,10 @@ func (j *Journey) normalize() error {
 	return wrong.Err()
 }
 
-// JourneyOf returns the journey of a ride. It must be that of the ride's estimate: else a
-// rider could take the fare of a short ride for a long one. Errors: a 400 if the ride has no
-// destination, or with every wrong coordinate.
+// JourneyOf returns the journey of a requested ride, to compare it with that of the
+// estimate (FromItem). Without the comparison, a rider could get the fare of a short ride
+// for a long one. Errors: a 400 if the ride has no destination, or with every wrong
+// coordinate.
 func JourneyOf(originLat, originLng json.Number, destLat, destLng *json.Number) (Journey, error) {
 	if destLat == nil || destLng == nil {
 		return Journey{}, fault.Field("body.destLat", "is required with estimateId, as is destLng")
@@ -73,26 +75,28 @@ type Stored struct {
 	Fares []Fare `json:"fares"`
 }
 
-// Fare is the estimated fare of a ride of the service type.
+// Fare is the estimated fare for one service type as it is stored.
 type Fare struct {
 	ServiceTypeID string       `json:"sv"`
 	Fare          money.Amount `json:"f"`
 }
 
-// An identifier ends with the number of its fare, in two digits of base 32. Its
-// other characters name the stored item.
+// digits are the digits of base 32. The estimate of a journey is one item with several
+// fares, and each fare has its own estimateId. The last two characters of an estimateId are
+// the fare's number in the item, in base 32. The characters before them name the item.
 const digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 // most is the largest number of fares in an estimate.
 const most = len(digits) * len(digits)
 
+// numbered returns the estimateId of the fare with number n, counted from 0. id is any
+// estimateId of the item.
 func numbered(id string, n int) string {
 	return id[:len(id)-2] + string([]byte{digits[n/len(digits)], digits[n%len(digits)]})
 }
 
-// Key returns the key of the item that holds a rider's estimate. The item has no number
-// of a fare in its key, so id without its last two digits names it. ok is false if id is
-// no identifier of an estimate.
+// Key returns the key of the item that holds a rider's estimate. id is the estimateId of
+// any of its fares. ok is false if id is no identifier of an estimate.
 func Key(t table.Tenant, rider, id string) (key table.Key, ok bool) {
 	if !ids.Valid(ids.Estimate, id) {
 		return table.Key{}, false
@@ -103,10 +107,11 @@ func Key(t table.Tenant, rider, id string) (key table.Key, ok bool) {
 // Partition returns the partition of a rider's estimates.
 func Partition(t table.Tenant, rider string) string { return t.Partition("ESTIMATES", rider) }
 
+// The declaration of the items that hold estimates (table.Kind).
 var _ = table.Kind[any]{Type: "estimate", Personal: "saved addresses, places, cards", Erasure: "deletes",
 	Once: "written once, valid for five minutes"}
 
-// Item returns the stored form of a rider's estimate.
+// Item returns the stored form of a rider's estimate. It expires after five minutes.
 func Item(t table.Tenant, rider, id string, s Stored, now time.Time) table.Item {
 	key, _ := Key(t, rider, id)
 	return table.Item{Key: key, Type: "estimate", Doc: s, Expires: now.Add(valid)}
@@ -117,9 +122,10 @@ func Item(t table.Tenant, rider, id string, s Stored, now time.Time) table.Item 
 var ErrExpired = &fault.Error{Kind: fault.KindEstimate,
 	Message: "The estimate has expired, or is not the rider's. Ask for a new one with POST /api/v1/me/estimates."}
 
-// FromItem returns the fare that the identifier names. j is the journey of the
-// ride, and service the service type that it names, "" for none. Errors:
-// ErrExpired, and a 400 if the estimate is for another journey or service type.
+// FromItem returns the fare that the estimateId id names. it is the item at Key. j is the
+// journey of the ride that is requested, and service its service type, "" if the request
+// names none. Errors: ErrExpired, and a 400 if the estimate is for another journey or
+// service type.
 func FromItem(it table.Item, id string, j Journey, service string, now time.Time) (Fare, error) {
 	s, err := table.DecodeDoc[Stored](it)
 	if !it.Live(now) {
@@ -144,14 +150,16 @@ func FromItem(it table.Item, id string, j Journey, service string, now time.Time
 	}
 }
 
-// PricesOf returns what a ride of the service type is charged by.
+// PricesOf returns the prices of the service type, with the company's rules for waiting
+// and rounding.
 func PricesOf(s settings.ServiceType, p settings.Pricing) fare.Prices {
 	return fare.Prices{Base: s.BaseFare, PerKm: s.PerKm, PerMin: s.PerMinute, Minimum: s.MinimumFare,
 		Waiting: p.WaitingPerMinute, Free: p.FreeWaitingMinutes, Step: p.RoundFareToMultiple}
 }
 
-// offers returns the offers of the priced service types, and the fares to store.
-// It leaves out a service type whose fare is above the largest fare.
+// offers returns the offer of each active service type with prices for a ride along the
+// route r, and the fares to store, in the same order. It omits a service type whose fare is
+// above largest.
 func offers(services []settings.Service, d settings.Document, r route, currency string, largest money.Amount,
 	now time.Time) (out []Offer, fares []Fare) {
 	id, until := ids.New(ids.Estimate, now), timestamp.Format(now.Add(valid))

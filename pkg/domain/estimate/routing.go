@@ -19,7 +19,7 @@ import (
 	"svc/pkg/domain/settings"
 )
 
-// route is how far and how long a ride is.
+// route has the length of a ride in kilometres and its duration in seconds.
 type route struct {
 	kilometres, seconds decimal.Decimal
 	routed              bool // a routing engine measured it
@@ -31,9 +31,9 @@ const (
 	routingSize = 256 << 10 // bytes of the response
 )
 
-// measured returns the route of the journey, by the company's routing engine if
-// there is one that answers, else by the straight line. The error of the engine
-// is for the log.
+// measured returns the route of the journey as the company's routing engine measures it.
+// If there is no engine, or if it fails, the route is that of straight. The error says why
+// the engine failed; the caller logs it, and the route is valid all the same.
 func measured(ctx context.Context, client http.RoundTripper, r settings.Routing, j Journey) (route, error) {
 	var failed error
 	if r.URL != nil {
@@ -46,9 +46,9 @@ func measured(ctx context.Context, client http.RoundTripper, r settings.Routing,
 	return straight(r, j), failed
 }
 
-// straight estimates a route by the great circle, longer by the detour factor, at
-// the average speed. The earth counts as a sphere, which is wrong by at most half
-// a percent.
+// straight estimates a route without a routing engine: the great-circle distance times
+// the company's detour factor, driven at its average speed. It takes the earth for a
+// sphere, which is wrong by at most half a percent.
 func straight(r settings.Routing, j Journey) route {
 	const radius = 6371.0088 // kilometres, the mean radius (IUGG)
 	radians := func(n json.Number) float64 { f, _ := n.Float64(); return f * math.Pi / 180 }
@@ -61,8 +61,9 @@ func straight(r settings.Routing, j Journey) route {
 	return route{kilometres: kilometres, seconds: hours.Mul(decimal.NewFromInt(3600)).RoundBank(0)}
 }
 
-// Straight returns what a ride costs by the straight line, whatever routing engine
-// the company has. It is nil if the service type has no prices.
+// Straight returns the estimated fare of the journey j with the service type s, by the
+// straight line (straight). It asks no routing engine. The fare is nil if the service type
+// has no prices.
 func Straight(s settings.ServiceType, d settings.Document, j Journey, currency string) *money.Amount {
 	r := straight(d.Routing, j)
 	prices := PricesOf(s, d.Pricing)
@@ -73,8 +74,9 @@ func Straight(s settings.ServiceType, d settings.Document, j Journey, currency s
 	return money.Ptr(amount)
 }
 
-// measureRoute measures the route with the routing engine. The engine is reached like any
-// address that a stranger names: https, port 443, public addresses only, and no redirect.
+// measureRoute asks the company's routing engine for the route. The engine's address comes
+// from the company, so it is not trusted: client must allow https, port 443 and public
+// addresses only. Redirects are not followed.
 func measureRoute(ctx context.Context, client http.RoundTripper, r settings.Routing, j Journey) (route, error) {
 	ctx, cancel := context.WithTimeout(ctx, routingTime)
 	defer cancel()
@@ -110,8 +112,8 @@ func measureRoute(ctx context.Context, client http.RoundTripper, r settings.Rout
 	return routeOf(answer.Routes[0].Distance, answer.Routes[0].Duration, -3)
 }
 
-// request returns the request for a journey to an engine with the interface of
-// OSRM or Valhalla.
+// request returns the HTTP request for the route of a journey, in the form that the
+// company's engine expects: OSRM or Valhalla.
 func request(ctx context.Context, r settings.Routing, j Journey) (*http.Request, error) {
 	base := strings.TrimSuffix(*r.URL, "/")
 	if r.Engine != settings.Valhalla {
@@ -128,11 +130,12 @@ func request(ctx context.Context, r settings.Routing, j Journey) (*http.Request,
 	return q, err
 }
 
-// farthest bounds a route: no ride is longer than twice around the earth, or
-// than thirty days.
+// farthest and longest bound a route: 80,000 kilometres, which is twice around the earth,
+// and thirty days in seconds.
 var farthest, longest = decimal.NewFromInt(80_000), decimal.NewFromInt(30 * 24 * 3600)
 
-// routeOf checks what an engine answered. shift makes the distance kilometres.
+// routeOf converts and checks the distance and the duration, in seconds, that an engine
+// returned. The distance times 10^shift is in kilometres.
 func routeOf(distance, duration json.Number, shift int32) (route, error) {
 	d, err := money.Parse(distance)
 	s, err2 := money.Parse(duration)

@@ -11,9 +11,10 @@ import (
 	"svc/pkg/domain/tenant"
 )
 
-// Piece has the new events of one resource.
+// Piece has the new events of one item of the table, and the item's next Emitted: the
+// record of which of its events are in the feed.
 type Piece struct {
-	Stored table.Item // Emitted as it was read
+	Stored table.Item // the item of the Emitted as it was read
 	Next   Emitted
 	Events []Event
 }
@@ -21,7 +22,8 @@ type Piece struct {
 // MaxAppended is the maximum number of events of one Append.
 const MaxAppended = 40
 
-// Heads reads the heads of shards. The result has the order of the shards.
+// Heads reads the heads of the shards, strongly consistent, in the order of shards. A
+// shard's head is the item that holds the number of its last event.
 func Heads(ctx context.Context, t table.Tenant, shards []int) ([]table.Item, error) {
 	return t.Batch(ctx, HeadKeys(t, shards)...)
 }
@@ -35,20 +37,21 @@ func HeadKeys(t table.Tenant, shards []int) []table.Key {
 	return keys
 }
 
-// Last returns the last number that a head holds, 0 if the shard is empty.
+// Last returns the number of a shard's last event from the shard's head, 0 if the shard
+// has none.
 func Last(head table.Item) int64 { return head.Int("last") }
 
+// The declarations of the items that hold an Emitted and an Event (table.Kind).
 var _ = table.Kind[any]{Type: "emitted", Personal: "nothing"}
 var _ = table.Kind[any]{Type: "event", Personal: "nothing", Once: "written once, kept for 30 days"}
 
-// Append appends the events of the pieces to a shard and records them as
-// emitted, in one transaction. head is the shard's head as it was read. It
-// returns table.ErrConflict if the head or the record of a resource has changed
-// since it was read.
+// Append appends the events of the pieces to a shard of the feed and writes each piece's
+// Emitted, in one transaction. head is the shard's head as it was read. Append returns
+// table.ErrConflict if the head or an Emitted has changed since it was read.
 func Append(ctx context.Context, t table.Tenant, shard int, head table.Item, pieces []Piece, now time.Time) error {
 	tx, number := t.Write(), Last(head)
-	// The end of events never goes back, whatever the clocks of two processes say. So
-	// the first number that has not expired can be searched for.
+	// The expiry time never goes back, even if the clocks of two processes differ. So
+	// events expire in the order of their numbers, and earliest can search by bisection.
 	until := max(now.Add(Kept).Unix(), head.Int("until"))
 	for _, p := range pieces {
 		p.Next.Shard = shard
@@ -71,8 +74,8 @@ func Append(ctx context.Context, t table.Tenant, shard int, head table.Item, pie
 	return table.ErrConflict
 }
 
-// Newest returns the positions after the newest events of every shard that the
-// tenant reads, strongly consistent.
+// Newest returns the number of the last event of each shard that the tenant reads,
+// strongly consistent. A reader that begins after these numbers gets only later events.
 func Newest(ctx context.Context, t table.Tenant) ([]int64, error) {
 	shards, err := tenant.ReadShards(ctx, t)
 	if err != nil {
@@ -89,14 +92,13 @@ func Newest(ctx context.Context, t table.Tenant) ([]int64, error) {
 	return out, nil
 }
 
-// SentKey returns the key of the item that says up to which number a shard's events
-// were passed to the sender of webhooks.
+// SentKey returns the key of the item with a shard's Sent.
 func SentKey(t table.Tenant, shard int) table.Key {
 	return t.Key("EVENTS", strconv.Itoa(shard), "SENT", "SENT")
 }
 
-// Passed reads what was passed to the sender of webhooks of each shard, strongly
-// consistent.
+// Passed reads the Sent of each shard, strongly consistent: which events were passed to
+// the queue of the function that sends webhooks.
 func Passed(ctx context.Context, t table.Tenant, shards int) ([]Sent, error) {
 	keys := make([]table.Key, shards)
 	for shard := range keys {
@@ -110,18 +112,20 @@ func Passed(ctx context.Context, t table.Tenant, shards int) ([]Sent, error) {
 	return out, err
 }
 
-// Sent is what was passed to the sender of webhooks of a shard.
+// Sent records which events of a shard are in the queue of the function that sends webhooks
+// (functions/deliver).
 type Sent struct {
-	Number int64 // of the last event
-	Book   int64 // version of the tenant's endpoints to which the events were passed
+	Number int64 // number of the last event in the queue
+	Book   int64 // version of the tenant's list of webhook endpoints (webhook.Book) at that time
 }
 
-// SentFromItem decodes it. Nothing was passed if the item is absent.
+// SentFromItem decodes a Sent. For an absent item it is zero: no event was sent.
 func SentFromItem(it table.Item) Sent { return Sent{it.Int("sent"), it.Int("book")} }
 
+// The declaration of the items that hold a Sent (table.Kind).
 var _ = table.Kind[any]{Type: "sent", Personal: "nothing"}
 
-// Item returns the stored form. was is the item as it was read.
+// Item returns the stored form of s. was is the item at SentKey as it was read.
 func (s Sent) Item(was table.Item) table.Item {
 	return table.Item{Key: was.Key, Type: "sent", Attrs: map[string]any{"sent": s.Number, "book": s.Book},
 		Preserve: was.Unknown()}

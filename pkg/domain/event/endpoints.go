@@ -9,8 +9,10 @@ import (
 	"svc/pkg/edge/api"
 )
 
+// tag is the group of these endpoints in the OpenAPI document.
 const tag = "Events"
 
+// text is the description of a feed in the OpenAPI document.
 const text = "Everything that happened, oldest first, exactly once, for 30 days. Begin with `after=earliest` or " +
 	"`after=latest`. Keep `cursor` of each response, and send it as `after` of the next request. While `has_more` is " +
 	"true, read on at once; else wait a few seconds. The events of one resource come in the order of its changes. A " +
@@ -36,28 +38,30 @@ type Input struct {
 	Resource string `query:"resource" minLength:"1" maxLength:"100" doc:"Only events of the resource with this identifier."`
 }
 
-// Feed is a page of a feed.
+// Feed is the response with one page of a feed.
 type Feed struct {
 	Items   []Event `json:"items" doc:"The events, oldest first."`
 	Cursor  string  `json:"cursor" doc:"Send it as after of the next request. It is never null."`
 	HasMore bool    `json:"has_more" doc:"Whether more events are there now."`
 }
 
+// list returns a page of all events of the company.
 func list(ctx context.Context, c *api.Caller, in *Input) (*Feed, error) { return in.read(ctx, c, "") }
 
+// mine returns a page of the events that concern the calling rider or driver.
 func mine(ctx context.Context, c *api.Caller, in *Input) (*Feed, error) {
 	return in.read(ctx, c, c.Actor.Subject)
 }
 
-// read reads a page of the caller's feed. A cursor is bound to the tenant, the
-// actor and the filters.
+// read reads a page of the events that concern the rider or driver with the id actor, or of
+// all events for "". A cursor is bound to the tenant, the actor and the filters.
 func (in *Input) read(ctx context.Context, c *api.Caller, actor string) (*Feed, error) {
 	out, _, err := in.page(ctx, c, actor, false)
 	return out, err
 }
 
-// page is read. With each it also returns cursors: the one before the page, and then
-// the one after each event.
+// page does what read does. If each is true, it also returns cursors: the one before the
+// page, and then the one after each event.
 func (in *Input) page(ctx context.Context, c *api.Caller, actor string, each bool) (*Feed, []string, error) {
 	types, ok := ParseTypes(in.Type)
 	if !ok {
@@ -91,17 +95,20 @@ func (in *Input) page(ctx context.Context, c *api.Caller, actor string, each boo
 	return out, ids, nil
 }
 
+// bound returns what a cursor of the feed is bound to. A request of another tenant, of
+// another actor or with other filters cannot use the cursor.
 func (in *Input) bound(c *api.Caller, actor string) []string {
 	return []string{c.Tenant.ID(), actor, in.Type, in.Resource}
 }
 
-// CursorOf returns the cursor of positions in the caller's feed.
+// CursorOf returns the cursor of the positions after in the feed of actor (read): for each
+// shard, the number of the last event before the next page.
 func (in *Input) CursorOf(ctx context.Context, c *api.Caller, actor string, after []int64) (string, error) {
 	return c.Cursor(ctx, encode(after), feed, in.bound(c, actor)...)
 }
 
-// Start returns the positions that After names: at most one for each shard that the
-// tenant reads. Errors: a 400 for any other cursor, also for a forged one.
+// Start returns the positions that the query's After names: at most one for each shard
+// that the tenant reads. Errors: a 400 for a text that is no cursor of this feed.
 func (in *Input) Start(ctx context.Context, c *api.Caller, actor string, shards int) ([]int64, error) {
 	switch in.After {
 	case "earliest":
@@ -114,7 +121,7 @@ func (in *Input) Start(ctx context.Context, c *api.Caller, actor string, shards 
 		return nil, err
 	}
 	after := decode(position)
-	if len(after) > shards { // shards may be as old as the process may keep it
+	if len(after) > shards { // shards may be an older number, which this process remembered
 		state, err := c.Live(ctx)
 		if err != nil {
 			return nil, err
@@ -127,5 +134,5 @@ func (in *Input) Start(ctx context.Context, c *api.Caller, actor string, shards 
 	return after, nil
 }
 
-// feed is the name of the feed in cursors.
+// feed names the event feed in its cursors, which no other list accepts.
 const feed = "events"

@@ -61,11 +61,12 @@ func (e Event) Concerns(actor string) bool {
 	return e.Data.CustomerID == actor || e.Data.DriverID == actor
 }
 
-// OfWallet is the resource of a posting in a rider's wallet.
+// OfWallet returns the Resource of an event about a posting in a rider's wallet. actor is
+// the rider's id, posting the posting's.
 func OfWallet(actor, posting string) string { return actor + "/" + posting }
 
-// Of reports whether the event is of the resource. A posting is found by its identifier
-// alone too.
+// Of reports whether the event is about the resource with the identifier. A posting in a
+// rider's wallet has two identifiers: OfWallet, and the posting's own.
 func (e Event) Of(resource string) bool {
 	return e.Resource == resource || e.Resource == OfWallet(e.Data.CustomerID, resource)
 }
@@ -73,16 +74,16 @@ func (e Event) Of(resource string) bool {
 // Kept is how long an event stays in the feed.
 const Kept = 30 * 24 * time.Hour
 
-// Settings, Branding and Company are the resources of the tenant's settings, branding
-// and record, which have no identifiers in the API.
+// Settings, Branding and Company stand in Event.Resource for the tenant's settings,
+// branding and record, which have no identifiers in the API.
 const (
 	Settings = "settings"
 	Branding = "branding"
 	Company  = "company"
 )
 
-// sequenceDigits is the length of a number as a range key, and mostNumber the largest
-// one with this length.
+// sequenceDigits is the number of decimal digits of an event's range key, which is the
+// event's number with leading zeros. mostNumber is the largest number that fits.
 const (
 	sequenceDigits = 16
 	mostNumber     = 1e16 - 1
@@ -91,61 +92,67 @@ const (
 // partition returns the partition of a shard.
 func partition(t table.Tenant, shard int) string { return t.Partition("EVENTS", strconv.Itoa(shard)) }
 
-// headKey returns the key of the item that holds a shard's last number. It sorts
-// after every number.
+// headKey returns the key of a shard's head: the item that holds the number of the shard's
+// last event. The head is in the shard's partition and sorts after every event.
 func headKey(t table.Tenant, shard int) table.Key {
 	return table.Key{PK: partition(t, shard), SK: headSK}
 }
 
+// headSK is the range key of a shard's head.
 const headSK = "HEAD"
 
-// Key returns the key of an event.
+// Key returns the key of the event with the number in the shard.
 func Key(t table.Tenant, shard int, number int64) table.Key {
 	return table.Key{PK: partition(t, shard), SK: digits(number)}
 }
 
+// digits returns an event's number as its range key.
 func digits(number int64) string { return fmt.Sprintf("%0*d", sequenceDigits, number) }
 
+// numberOf returns the number of the event with the range key sk.
 func numberOf(sk string) int64 {
 	n, _ := strconv.ParseInt(sk, 10, 64)
 	return n
 }
 
-// Emitted is what the feed stores about one item.
+// Emitted records which events of one item, such as a trip, the feed has already. The
+// projection compares it with the item to find the events that are new.
 type Emitted struct {
 	Events int64  `json:"events"`            // events in the feed
-	Shard  int    `json:"shard"`             // in which they are; it never changes
+	Shard  int    `json:"shard"`             // the shard with these events; it never changes
 	Log    string `json:"log,omitempty"`     // of a trip: the last entry of its log that is in the feed
 	Done   bool   `json:"settled,omitempty"` // of a trip: its settlement is in the feed
-	Status string `json:"status,omitempty"`  // that the last event told
-	Sum    string `json:"sum,omitempty"`     // hash of what else the events tell of
-	Gone   bool   `json:"gone,omitempty"`    // its deletion is in the feed
+	Status string `json:"status,omitempty"`  // the item's status that the last event told
+	Sum    string `json:"sum,omitempty"`     // hash of the rest of the item, to see that it has changed
+	Gone   bool   `json:"gone,omitempty"`    // the event of the item's deletion is in the feed
 
 	Parts *Parts `json:"parts,omitempty"` // of an item that holds several resources
 }
 
-// Parts counts the events of each resource of one item. Builds up to 2026-11 counted all
-// events of the item together: what they told is in Before.
+// Parts counts the events of each resource of an item that holds several, such as the
+// item of a tenant's webhook endpoints. Builds up to 2026-11 counted the events of the
+// whole item; Before has their count.
 type Parts struct {
-	Before int64            `json:"before,omitempty"` // events that were counted together, the first ones
-	Until  string           `json:"until,omitempty"`  // time of the last of them
-	Told   int64            `json:"told"`             // events that were counted by resource
-	Each   map[string]int64 `json:"each"`             // the last version of a resource
+	Before int64            `json:"before,omitempty"` // the first events, which were counted for the whole item
+	Until  string           `json:"until,omitempty"`  // time of the last event in Before
+	Told   int64            `json:"told"`             // events that were counted for their resource
+	Each   map[string]int64 `json:"each"`             // by resource: the version of its last event
 }
 
-// Tell counts an event of one of the item's resources, and returns the version of the
-// resource. created is when the resource was made, live are those that the item has.
+// Tell counts a new event of one of the item's resources and returns the event's version.
+// created is the time when the resource was created. live are the resources that the item
+// has now; Tell forgets the counts of others.
 func (e *Emitted) Tell(resource, created string, live []string) int64 {
 	p := Parts{Each: map[string]int64{}}
 	if e.Parts != nil {
 		p.Before, p.Until, p.Told = e.Parts.Before, e.Parts.Until, e.Parts.Told
 		maps.Copy(p.Each, e.Parts.Each)
 	}
-	if e.Events != p.Before+p.Told { // an older build told some
+	if e.Events != p.Before+p.Told { // an older build has counted events that p does not have
 		p = Parts{Before: e.Events, Until: e.Status, Each: map[string]int64{}}
 	}
 	maps.DeleteFunc(p.Each, func(one string, _ int64) bool { return !slices.Contains(live, one) })
-	if p.Each[resource] == 0 && created <= p.Until { // the older build may have told of it
+	if p.Each[resource] == 0 && created <= p.Until { // Before may have events of the resource
 		p.Each[resource] = p.Before
 	}
 	p.Told++
@@ -155,17 +162,18 @@ func (e *Emitted) Tell(resource, created string, live []string) int64 {
 	return p.Each[resource]
 }
 
-// EmittedKey returns the key of the Emitted of the item with the key. The item is the
-// tenant's, or a post that somebody of the tenant wrote.
+// EmittedKey returns the key of the Emitted of the item with the key item. The item is one
+// of the tenant's, or a feedback post that an operator of the tenant wrote.
 func EmittedKey(t table.Tenant, item table.Key) table.Key {
 	own := strings.TrimPrefix(strings.TrimPrefix(item.PK, t.Partition()), "#")
 	return table.Key{PK: t.Partition("EMITTED", own), SK: item.SK}
 }
 
-// New returns an event of the resource. The id depends on the resource and on
-// what: the log entry or the version that the event tells of.
+// New returns an event of the type kind about the resource, without a version. at is the
+// time when it happened. The event's id is derived from at, the resource and what, which is
+// the log entry or the version that the event tells of: equal values give an equal id.
 func New(kind, resource, what, at string, d Data) Event {
-	when, _ := timestamp.Parse(at) // our own format
+	when, _ := timestamp.Parse(at) // cannot fail: at is in our own format
 	return Event{ID: ids.Derived(ids.Event, when, resource+"#"+what), Type: kind, Timestamp: at, Data: d,
 		Resource: resource}
 }

@@ -14,15 +14,16 @@ import (
 
 // Query selects a page of the feed.
 type Query struct {
-	After    []int64 // last number read of each shard; a shard that it lacks is read from its beginning
+	After    []int64 // last number read of each shard; a shard beyond its length is read from the beginning
 	Shards   int     // the tenant's readShards
 	Limit    int
-	Types    []string // none for any
-	Resource string   // "" for any
+	Types    []string // only events of these types; none means all types
+	Resource string   // only events of this resource; "" for all
 	Actor    string   // the rider or driver whose events these are; "" for all events
 	Each     bool     // also return the position after each event
 }
 
+// wants reports whether the event passes the query's filters.
 func (q Query) wants(e Event) bool {
 	return (len(q.Types) == 0 || slices.Contains(q.Types, e.Type)) && (q.Resource == "" || e.Of(q.Resource)) &&
 		(q.Actor == "" || e.Concerns(q.Actor))
@@ -44,8 +45,8 @@ var ErrExpired error = &fault.Error{Kind: fault.KindExpired, Message: "Events af
 // table.Examined events.
 //
 // Access pattern: T#t#EVENTS#shard from the number after the position,
-// eventually consistent. The page of a shard ends with its head. The head says
-// whether the shard has events that the page lacks.
+// eventually consistent. The last item of a shard's partition is its head. If the query
+// reaches the head, the head's number says whether the query missed an event.
 func Read(ctx context.Context, t table.Tenant, q Query, now time.Time) (Page, error) {
 	runs := make([]run, max(q.Shards, len(q.After), 1))
 	group, gctx := panics.WithContext(ctx)
@@ -65,16 +66,16 @@ func Read(ctx context.Context, t table.Tenant, q Query, now time.Time) (Page, er
 	return merge(runs, q.Limit, q.Each), nil
 }
 
-// run is what was read of a shard, without the events that the query does not
-// want.
+// run has the events that were read from one shard and that the query wants.
 type run struct {
 	events  []Event
-	numbers []int64
-	end     int64 // the last number that was examined
-	more    bool
+	numbers []int64 // numbers of these events
+	end     int64   // the last number that was examined
+	more    bool    // the shard may have events after end
 }
 
-// shard reads the next events of a shard.
+// shard reads the events of a shard with numbers above after, and returns those that the
+// query wants. Errors: ErrExpired if the next event has expired.
 func (q Query) shard(ctx context.Context, t table.Tenant, shard int, after int64, now time.Time) (run, error) {
 	size := q.Limit + 1
 	if len(q.Types) > 0 || q.Resource != "" || q.Actor != "" {
@@ -85,13 +86,15 @@ func (q Query) shard(ctx context.Context, t table.Tenant, shard int, after int64
 	if err != nil || whole {
 		return out, err
 	}
-	// A replica that lags may lack an event or have an old head.
+	// The replica that was read may lag: it may lack an event or have an old head. Read again,
+	// strongly consistent.
 	page.Consistent = true
 	out, whole, err = q.page(ctx, t, shard, after, page, now)
 	if err != nil || whole {
 		return out, err
 	}
-	// A query may see a transaction in part. A get does not.
+	// A query may see only a part of a transaction. So read the next event with a get, which
+	// sees all of a transaction or nothing.
 	next, err := t.Get(ctx, Key(t, shard, after+1))
 	switch {
 	case err != nil:
@@ -102,8 +105,9 @@ func (q Query) shard(ctx context.Context, t table.Tenant, shard int, after int64
 	return run{}, ErrExpired
 }
 
-// page reads one page of a shard. whole is false if the event after the position
-// should exist and does not, or if the position is beyond the head.
+// page reads one page of a shard: events with numbers above after. whole is false if the
+// page is not reliable, because the event with the number after+1 is missing although the
+// shard has later ones, or because after is above the number of the shard's last event.
 func (q Query) page(ctx context.Context, t table.Tenant, shard int, after int64, page table.Query,
 	now time.Time) (out run, whole bool, err error) {
 	read, err := t.Query(ctx, partition(t, shard), page)
@@ -131,8 +135,9 @@ func (q Query) page(ctx context.Context, t table.Tenant, shard int, after int64,
 	return out, after == 0 || len(read.Items) > 0, nil
 }
 
-// merge merges the shards by time and keeps the order of each. It cuts the
-// result at the limit.
+// merge merges the events of the shards by time, at most limit of them. The events of one
+// shard stay in their order. If each is true, the page also has the positions after each
+// event.
 func merge(runs []run, limit int, each bool) Page {
 	out, used := Page{Events: []Event{}}, make([]int, len(runs))
 	for len(out.Events) < limit {
@@ -157,7 +162,7 @@ func merge(runs []run, limit int, each bool) Page {
 	return out
 }
 
-// positions returns the positions after so many events of each run.
+// positions returns the positions in the feed after the first used[i] events of run i.
 func positions(runs []run, used []int) []int64 {
 	out := make([]int64, len(runs))
 	for i, r := range runs {
@@ -168,7 +173,8 @@ func positions(runs []run, used []int) []int64 {
 	return out
 }
 
-// Latest returns the positions after the newest events.
+// Latest returns the positions in the feed after the newest events, one for each shard,
+// eventually consistent.
 func Latest(ctx context.Context, t table.Tenant, shards int) ([]int64, error) {
 	heads, err := t.BatchEventual(ctx, HeadKeys(t, all(shards))...)
 	if err != nil {
@@ -181,6 +187,7 @@ func Latest(ctx context.Context, t table.Tenant, shards int) ([]int64, error) {
 	return out, nil
 }
 
+// all returns the numbers of the shards: 0, 1 and so on.
 func all(shards int) []int {
 	out := make([]int, shards)
 	for i := range out {
@@ -189,7 +196,8 @@ func all(shards int) []int {
 	return out
 }
 
-// Earliest returns the positions before the oldest events that have not expired.
+// Earliest returns the positions in the feed before the oldest events that have not
+// expired, one for each shard.
 func Earliest(ctx context.Context, t table.Tenant, shards int, now time.Time) ([]int64, error) {
 	out := make([]int64, shards)
 	group, gctx := panics.WithContext(ctx)
@@ -202,14 +210,15 @@ func Earliest(ctx context.Context, t table.Tenant, shards int, now time.Time) ([
 	return out, group.Wait()
 }
 
-// At returns the positions before the events that came into the feed at the time or
-// later.
+// At returns the positions in the feed before the events that were appended at the time
+// at or later. It searches by the events' expiry, which comes Kept after they are appended.
 func At(ctx context.Context, t table.Tenant, shards int, at time.Time) ([]int64, error) {
 	return Earliest(ctx, t, shards, at.Add(Kept-time.Nanosecond))
 }
 
-// earliest finds the first number of a shard that has not expired. The table
-// deletes an expired event later, so it may have to search among expired events.
+// earliest returns the number before the first event of a shard that has not expired.
+// DynamoDB deletes events some time after they expire. So the first event in the table may
+// be an expired one, and then earliest bisects the numbers.
 func earliest(ctx context.Context, t table.Tenant, shard int, now time.Time) (int64, error) {
 	at := func(number int64) (table.Item, error) {
 		page, err := t.Query(ctx, partition(t, shard), table.Query{From: digits(number), Limit: 1})
@@ -250,9 +259,9 @@ func earliest(ctx context.Context, t table.Tenant, shard int, now time.Time) (in
 	return first - 1, nil
 }
 
-// Between returns the events of a shard with numbers above after and up to last,
-// and the last number that was read. It is for the tenant's own use: events that have
-// expired are left out.
+// Between returns the events of a shard with numbers above after and up to last, by number.
+// The second result is the number after which the next call continues: last. Events that
+// have expired and are deleted are missing.
 //
 // Access pattern: T#t#EVENTS#shard from after+1 to last, strongly consistent.
 func Between(ctx context.Context, t table.Tenant, shard int, after, last int64) (map[int64]Event, int64, error) {
@@ -269,8 +278,7 @@ func Between(ctx context.Context, t table.Tenant, shard int, after, last int64) 
 	return out, last, err
 }
 
-// encode and decode convert positions to the text in a cursor. decode returns nil for a
-// text that encode does not return.
+// encode returns the text of positions in a cursor: numbers in base 36, separated by dots.
 func encode(positions []int64) string {
 	parts := make([]string, len(positions))
 	for i, n := range positions {
@@ -279,6 +287,8 @@ func encode(positions []int64) string {
 	return strings.Join(parts, ".")
 }
 
+// decode returns the positions of a text that encode has returned, and nil for any other
+// text.
 func decode(text string) []int64 {
 	var out []int64
 	for part := range strings.SplitSeq(text, ".") {

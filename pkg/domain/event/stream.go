@@ -9,6 +9,7 @@ import (
 	"svc/pkg/edge/api"
 )
 
+// streamText is the description of the stream in the OpenAPI document.
 const streamText = "The feed as server-sent events. Each message has an event as `data` and its cursor as `id`; a " +
 	"message `cursor`, with `{}` as `data`, only says where the client is, first where it begins. A client that " +
 	"reconnects sends `Last-Event-ID` and misses nothing. What the token may do is checked again every two seconds: " +
@@ -18,7 +19,7 @@ const streamText = "The feed as server-sent events. Each message has an event as
 	"on after `retry`. The token is sent in the header `Authorization` and never in the query, so a browser uses " +
 	"`fetch` and not `EventSource`."
 
-// StreamRows returns the endpoint of the stream.
+// StreamRows returns the endpoint that streams the company's feed.
 func StreamRows() []api.Row {
 	return []api.Row{api.Get("/api/v1/events/stream", "svc_stream_events",
 		authz.Operators("tenant.events:read", "VIEW_EVENTS"), stream, api.Extension(), api.Expires(),
@@ -32,7 +33,7 @@ type StreamInput struct {
 	Resource string `query:"resource" minLength:"1" maxLength:"100" doc:"Only events of the resource with this identifier."`
 }
 
-// Stream is a page of the feed as server-sent events.
+// Stream is the response of the stream: a page of the feed as server-sent events.
 type Stream struct {
 	page *Feed
 	ids  []string // the cursor before the page, then the one after each event
@@ -40,7 +41,8 @@ type Stream struct {
 
 var _ api.Streamed = (*Stream)(nil)
 
-// Messages implements api.Streamed.
+// Messages implements api.Streamed. It returns a message for each event of the page, whose
+// ID is the cursor after the event.
 func (s *Stream) Messages() []api.Message {
 	out := make([]api.Message, len(s.page.Items))
 	for i, e := range s.page.Items {
@@ -49,10 +51,10 @@ func (s *Stream) Messages() []api.Message {
 	return out
 }
 
-// Before implements api.Streamed.
+// Before implements api.Streamed. It returns the cursor before the page.
 func (s *Stream) Before() string { return s.ids[0] }
 
-// Position implements api.Streamed.
+// Position implements api.Streamed. after is the cursor of the next page.
 func (s *Stream) Position() (after string, more bool) { return s.page.Cursor, s.page.HasMore }
 
 // ContentType implements huma.ContentTypeFilter.
@@ -66,6 +68,8 @@ func (*Stream) Schema(huma.Registry) *huma.Schema {
 // pageOfStream is the maximum number of events that one poll of a stream reads.
 const pageOfStream = 100
 
+// stream returns one page of the feed with a cursor for each event. package api polls the
+// next pages while the stream is open (api.Streamed).
 func stream(ctx context.Context, c *api.Caller, in *StreamInput) (*Stream, error) {
 	out := &Stream{}
 	var err error

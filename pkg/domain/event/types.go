@@ -9,10 +9,10 @@ import (
 	"svc/pkg/base/timestamp"
 )
 
-// Type is a type of event.
+// Type is a type of event: its Name, such as trip.completed, and in Text what it means.
 type Type struct{ Name, Text string }
 
-// types lists the types of events, and what each says.
+// types lists all types of events.
 var types = []Type{
 	{"trip.requested", "A ride was requested, for now."},
 	{"trip.scheduled", "A ride was booked for later."},
@@ -78,8 +78,8 @@ func Known(kind string) bool {
 	return slices.ContainsFunc(types, func(t Type) bool { return t.Name == kind })
 }
 
-// ParseTypes returns the types that a text names, separated by commas, sorted and each
-// once; none for "". It returns false if one of them does not exist.
+// ParseTypes returns the types in a text that separates them by commas. They are sorted,
+// without duplicates, and none for "". ok is false if a type does not exist.
 func ParseTypes(text string) (out []string, ok bool) {
 	if text == "" {
 		return nil, true
@@ -103,6 +103,8 @@ func Example(kind string, at time.Time) Event {
 	return invent(kind, at, func(of string) string { return ids.Derived(of, at, kind) })
 }
 
+// invent returns an event with plausible data. id returns an identifier of the given kind,
+// such as ids.Trip.
 func invent(kind string, now time.Time, id func(string) string) Event {
 	e := Event{ID: id(ids.Event), Type: kind, Timestamp: timestamp.Format(now), Livemode: true}
 	e.Data.Version = 1

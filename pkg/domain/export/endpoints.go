@@ -19,7 +19,8 @@ import (
 	"svc/pkg/edge/api"
 )
 
-// Policy is what every export needs. Its kind needs more.
+// Policy is what every export requires of the operator. Each kind of export also requires
+// the policy of the same data in the API (Job.Needs).
 var Policy = authz.Operators("tenant.reports:export", "EXPORT_REPORTS")
 
 // Rows returns the endpoints of exports.
@@ -33,7 +34,8 @@ func Rows() []api.Row {
 				"must also be allowed to read the same data in the API, now and as long as the export runs: for `customers`, "+
 				"the scope `tenant.customers:read` and the permission `VIEW_CUSTOMERS`.\n\nA CSV file is UTF-8 as RFC 4180 "+
 				"describes it, with a header. Amounts are exact decimals. A text that a spreadsheet would compute begins with "+
-				"an apostrophe. An NDJSON file has one JSON object in each line.")),
+				"an apostrophe. An NDJSON file has one JSON object in each line."),
+			api.NoEvent("`export.completed` tells when the file is ready")),
 		api.Get("/api/v1/exports", "svc_list_exports", Policy, list, api.Extension(), api.Tag(tag),
 			api.Summary("List one's exports"), api.Text("The exports that the caller has requested in the last 30 days, "+
 				"newest first. `url` is null.")),
@@ -44,6 +46,7 @@ func Rows() []api.Row {
 	}
 }
 
+// tag is the group of these endpoints in the OpenAPI document.
 const tag = "Exports"
 
 type createInput struct {
@@ -57,6 +60,8 @@ type createInput struct {
 	}
 }
 
+// create begins an export. Errors: a 400 with every fault; a 403 without the policy of the
+// data; a 409 if the company has maxOpen unfinished exports.
 func create(ctx context.Context, c *api.Caller, in *createInput) (*Job, error) {
 	it, err := c.Item(ctx, tenant.Key(c.Tenant))
 	if err != nil {
@@ -98,15 +103,18 @@ func create(ctx context.Context, c *api.Caller, in *createInput) (*Job, error) {
 	})
 }
 
-// countOpen reads by-g2 T#t#EXPORTS: how many exports of the tenant are
-// unfinished, at most maxOpen.
+// countOpen returns how many exports of the tenant are unfinished, at most maxOpen.
+//
+// Access pattern: by-g2 T#t#EXPORTS.
 func countOpen(ctx context.Context, t table.Tenant, _ api.Peek) (int, error) {
 	page, err := t.Query(ctx, open(t), table.Query{Index: 2, Limit: maxOpen})
 	return len(page.Items), err
 }
 
-// New returns a job without an id. from and to are ISO 8601, or "". A date alone
-// is a day in the zone. Errors: a 400 with every fault.
+// New returns a pending job without an id. Without columns, the job has all columns of the
+// kind. from and to are the window's bounds in ISO 8601, or "" for no start and for now. A
+// date alone is a day in the zone, and to includes that day. Errors: a 400 with every
+// fault.
 func New(kind, format string, columns []string, from, to string, zone *time.Location, now time.Time) (Job, error) {
 	k, known := kinds[kind]
 	j := Job{Kind: kind, Format: format, Columns: columns, Status: Pending, CreatedAt: timestamp.Format(now),
@@ -148,8 +156,9 @@ func New(kind, format string, columns []string, from, to string, zone *time.Loca
 	return j, wrong.Err()
 }
 
-// Marked returns the job whose file begins with a byte order mark, if bom says so.
-// Scripts stumble over the mark, so files have none by default. Errors: a 400.
+// Marked returns the job with BOM set to bom. With BOM, the file begins with a byte order
+// mark. Many scripts cannot read the mark, so files have none by default. Errors: a 400 for
+// a file that is not CSV.
 func (j Job) Marked(bom bool) (Job, error) {
 	if bom && j.Format != "csv" {
 		return j, fault.Field("body.bom", "only a CSV file has a byte order mark")
@@ -158,7 +167,9 @@ func (j Job) Marked(bom bool) (Job, error) {
 	return j, nil
 }
 
-// list reads by-g1 T#t#EXPORTS#actor.
+// list returns the exports that the caller has requested, newest first.
+//
+// Access pattern: by-g1 T#t#EXPORTS#actor backward.
 func list(ctx context.Context, c *api.Caller, in *api.Paging) (*api.Page[Job], error) {
 	return api.ListPage(ctx, c, *in, api.List[Job]{Name: "exports", Filters: []string{c.Actor.Subject},
 		Partitions: []string{own(c.Tenant, c.Actor.Subject)}, Query: table.Query{Index: 1, Backward: true},
@@ -172,6 +183,9 @@ type getInput struct {
 	ID string `path:"id" doc:"Identifier of the export." example:"exp_01JT7M4C6Q8V2N5X9B3D1F7H0K"`
 }
 
+// get returns an export of the caller, with a new address of its file if the file is
+// there. Errors: a 404 for the export of another operator; a 403 if the caller may no
+// longer read the data.
 func get(ctx context.Context, c *api.Caller, in *getInput) (*Job, error) {
 	it, err := c.Item(ctx, Key(c.Tenant, in.ID))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // Status is the state of a job.
 type Status string
 
-// The statuses.
+// The statuses of an export.
 const (
 	Pending Status = "PENDING"
 	Running Status = "RUNNING"
@@ -39,16 +39,17 @@ type Job struct {
 	URL       *string  `json:"url" doc:"Address of the file for the next 15 minutes. Anybody who has the address can download the file. Null until the file is ready, after it was deleted, and in lists."`
 }
 
-// Record is a job as it is stored.
+// Record is a job as it is stored. pkg/background/jobs writes the file in slices, and saves
+// the record after each. The file store gets the content as parts of a multipart upload.
 type Record struct {
 	Job
 	By       authz.Standing `json:"by"`
-	Position string         `json:"position,omitempty"` // the rows up to it are in the file's parts and its tail
-	Upload   string         `json:"upload,omitempty"`   // the store's name of the unfinished file
-	Parts    []string       `json:"parts,omitempty"`    // the store's tags of the parts written so far
-	Tail     string         `json:"tail,omitempty"`     // name of the rest that is too short for a part
+	Position string         `json:"position,omitempty"` // Row.Position of the last row in Parts or Tail
+	Upload   string         `json:"upload,omitempty"`   // the file store's id of the upload
+	Parts    []string       `json:"parts,omitempty"`    // the file store's tags of the parts written so far
+	Tail     string         `json:"tail,omitempty"`     // name of a file with the content after Parts, too short for a part
 	Complete bool           `json:"complete,omitempty"` // all parts are written
-	Lease    string         `json:"lease,omitempty"`    // until when a runner may work on the job
+	Lease    string         `json:"lease,omitempty"`    // until when one process of functions/jobs has the job to itself
 
 	Version  int64         `json:"-"`
 	Preserve table.Unknown `json:"-"`
@@ -57,28 +58,29 @@ type Record struct {
 const (
 	// FileLife is how long a file is kept after it is ready.
 	FileLife = 7 * 24 * time.Hour
-	// JobLife is how long a job is listed.
+	// JobLife is how long a job is kept after it was requested.
 	JobLife = 30 * 24 * time.Hour
-	// maxOpen is how many unfinished exports a tenant may have.
+	// maxOpen is the maximum number of a tenant's unfinished exports.
 	maxOpen = 10
 )
 
-// Key returns the key of a job.
+// Key returns the key of the export job with the id.
 func Key(t table.Tenant, id string) table.Key { return t.Key("EXPORT", id, "EXPORT") }
 
 // All returns the partition of by-g3 with the tenant's jobs.
 func All(t table.Tenant) string { return t.Partition("EXPORTS") }
 
-// own is the partition of by-g1 with an operator's jobs, open the partition of
-// by-g2 with the tenant's unfinished ones.
+// own returns the partition of by-g1 with an operator's jobs.
 func own(t table.Tenant, actor string) string { return t.Partition("EXPORTS", actor) }
-func open(t table.Tenant) string              { return t.Partition("EXPORTS") }
 
-// Kind stores jobs.
+// open returns the partition of by-g2 with the tenant's unfinished jobs.
+func open(t table.Tenant) string { return t.Partition("EXPORTS") }
+
+// Kind says how the record of an export job is stored.
 var Kind = table.Kind[Record]{Type: "export", Personal: "files that operators made",
 	Erasure: "deletes every file that may name a person",
 	Row: func(t table.Tenant, _ string, r Record) table.Item {
-		created, _ := timestamp.Parse(r.CreatedAt) // written by this package
+		created, _ := timestamp.Parse(r.CreatedAt) // cannot fail: this package wrote the time
 		it := table.Item{Key: Key(t, r.ID), Version: r.Version, G: [4]string{own(t, r.By.Actor)},
 			R: r.CreatedAt + "#" + r.ID, Expires: created.Add(JobLife), Preserve: r.Preserve}
 		if it.G[2] = All(t); !r.Done() {
@@ -92,10 +94,10 @@ var Kind = table.Kind[Record]{Type: "export", Personal: "files that operators ma
 		return r, err
 	}}
 
-// Done reports whether no work is left.
+// Done reports whether the job has ended: its file is ready, or it failed.
 func (r Record) Done() bool { return r.Status == Ready || r.Status == Failed }
 
-// Restart begins an unfinished job again.
+// Restart resets an unfinished job, so that its file is written again from the start.
 func (r *Record) Restart() {
 	if !r.Done() {
 		r.Position, r.Parts, r.Tail, r.Upload, r.Complete, r.Rows, r.Bytes = "", nil, "", "", false, 0, 0
@@ -103,7 +105,7 @@ func (r *Record) Restart() {
 	}
 }
 
-// File returns the name of the job's file in the store.
+// File returns the name of the export's file in the file store.
 func (r Record) File(t table.Tenant) string { return "exports/" + t.ID() + "/" + r.ID + "." + r.Format }
 
 // SavedAs returns the name under which a browser saves the file.
@@ -117,13 +119,14 @@ func (r Record) SavedAs() string {
 	return name + "." + r.Format
 }
 
-// available reports whether the file can be downloaded.
+// available reports whether the export's file can be downloaded at the time now.
 func (r Record) available(now time.Time) bool {
 	until, err := timestamp.Parse(codec.OrZero(r.ExpiresAt))
 	return r.Status == Ready && err == nil && now.Before(until)
 }
 
-// Shown is what the audit log shows of a job. It has no data of a file.
+// Shown returns what the audit log shows of a job: what was asked for, and none of the
+// file's data.
 func (j Job) Shown() map[string]any {
 	return map[string]any{"kind": j.Kind, "format": j.Format, "from": j.From, "to": j.To, "columns": j.Columns}
 }

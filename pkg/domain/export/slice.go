@@ -10,17 +10,17 @@ import (
 	"svc/pkg/domain/tenant"
 )
 
-// Slice is a part of a file.
+// Slice is a piece of an export's file: what one step of the job writes.
 type Slice struct {
 	Content  []byte
 	Rows     int64
-	Position string // where the next slice begins
+	Position string // position of the last row; the next slice begins after it
 	End      bool   // the file has no further rows
 }
 
-// Next returns the part of the file after a position, "" for the file's beginning.
-// The part ends when full returns true for its size, at the next row at which
-// another part may begin.
+// Next returns the slice with the rows after the position after, "" for the first row.
+// begins says that the slice begins the file, with the byte order mark and the header. The
+// slice ends when full, called after each row with the slice's size in bytes, returns true.
 func (j Job) Next(ctx context.Context, s Scope, after string, begins bool, full func(size int) bool) (Slice, error) {
 	e, out := sheet.New(j.Format, j.Columns), Slice{Position: after}
 	if begins {
@@ -46,7 +46,8 @@ func (j Job) Next(ctx context.Context, s Scope, after string, begins bool, full 
 	return out, nil
 }
 
-// ScopeOf reads what the rows of a job are taken from.
+// ScopeOf returns the Scope of an export: the tenant and the window from which its rows are
+// taken. It reads the tenant's record and flags.
 func ScopeOf(ctx context.Context, t table.Tenant, j Job) (s Scope, err error) {
 	s.Tenant = t
 	flags, err := tenant.Flags(ctx, t)

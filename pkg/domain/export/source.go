@@ -8,10 +8,11 @@ import (
 	"svc/pkg/data/table"
 )
 
-// pageSize is how many items of a shard are in memory at most.
+// pageSize is the maximum number of items of one partition that merged keeps in memory.
 const pageSize = 500
 
-// partitions returns the shards of a list.
+// partitions returns the index partitions of the tenant's list with the name, one for each
+// shard.
 func (s Scope) partitions(list string) []string {
 	out := make([]string, s.Shards)
 	for i := range out {
@@ -21,8 +22,8 @@ func (s Scope) partitions(list string) []string {
 }
 
 // merged iterates over the items of several partitions in the order of their range
-// keys. Unlike Handle.Merge, it keeps the items of a page that come after those of
-// another partition, and so reads each item once.
+// keys. It keeps each partition's current page in memory, so it reads each item once;
+// Handle.Merge reads an item again that does not fit on the page.
 func merged(ctx context.Context, t table.Tenant, partitions []string, q table.Query) iter.Seq2[table.Item, error] {
 	q.Limit = pageSize
 	return func(yield func(table.Item, error) bool) {
@@ -57,8 +58,8 @@ func merged(ctx context.Context, t table.Tenant, partitions []string, q table.Qu
 	}
 }
 
-// rowsOf turns items into rows. show returns the value, and whether it belongs to
-// the file.
+// rowsOf turns the items of an index into rows. show returns the value of an item, and
+// whether the value belongs to the file. If it does not, the row's Value is nil.
 func rowsOf(items iter.Seq2[table.Item, error], index int, show func(table.Item) (any, bool, error)) iter.Seq2[Row,
 	error] {
 	return func(yield func(Row, error) bool) {
@@ -78,7 +79,7 @@ func rowsOf(items iter.Seq2[table.Item, error], index int, show func(table.Item)
 	}
 }
 
-// chunked groups items, n at a time.
+// chunked groups items into slices of n; the last one may be shorter.
 func chunked(items iter.Seq2[table.Item, error], n int) iter.Seq2[[]table.Item, error] {
 	return func(yield func([]table.Item, error) bool) {
 		var chunk []table.Item

@@ -14,21 +14,22 @@ import (
 // Prices has the prices of a ride's service type, and the tenant's rules for waiting
 // and rounding. Amounts are in units of the currency.
 type Prices struct {
-	Base    money.Amount // start of every fare
-	PerKm   money.Amount
-	PerMin  money.Amount // of the ride
-	Minimum money.Amount // the least fare
-	Waiting money.Amount // per minute of waiting, after the free ones
+	Base    money.Amount // part of every fare
+	PerKm   money.Amount // per kilometre
+	PerMin  money.Amount // per minute of the ride
+	Minimum money.Amount // the lowest fare
+	Waiting money.Amount // per minute that the driver waits for the rider, after the free minutes
 	Free    int          // minutes of waiting that are free
-	Step    money.Amount // fares are rounded to a multiple of it; 0: to the currency's decimals
+	Step    money.Amount // fares are rounded to a multiple of it; 0 means to the currency's decimals
 }
 
-// Snapshot is the stored form of Prices: their numbers, separated by bars, empty
-// for 0. It is short, because every trip with a service type has one. "" means
-// that there are no prices.
+// Snapshot is the stored form of Prices: the seven numbers in the order of the fields,
+// separated by "|", where 0 is an empty text. It is short, because every trip with a
+// service type has one. "" means that there are no prices.
 type Snapshot string
 
-// Snapshot returns the stored form, "" if every ride would be free.
+// Snapshot returns the stored form of the prices. It is "" if Base, PerKm, PerMin and
+// Minimum are all 0.
 func (p Prices) Snapshot() Snapshot {
 	if zero(p.Base) && zero(p.PerKm) && zero(p.PerMin) && zero(p.Minimum) {
 		return ""
@@ -43,7 +44,8 @@ func (p Prices) Snapshot() Snapshot {
 	return Snapshot(strings.Join(texts, "|"))
 }
 
-// Prices decodes the stored form. ok is false if there are no prices.
+// Prices decodes the stored form of prices. ok is false if there are no prices, or if the
+// text is not a stored form.
 func (s Snapshot) Prices() (p Prices, ok bool) {
 	parts := strings.Split(string(s), "|")
 	if len(parts) != 7 {
@@ -66,20 +68,22 @@ type Measures struct {
 	Waiting    decimal.Decimal  // seconds from the driver's arrival to the start
 }
 
+// zero reports whether a price is not set or 0.
 func zero(n money.Amount) bool { return n == "" || n == "0" }
 
-// Of returns the fare in the currency:
+// Of returns the fare of a ride with the measures m, in the currency (ISO 4217):
 //
 //	base + perKm × kilometres + perMinute × minutes + waiting × (minutes waited − free minutes)
 //
-// but at least the minimum. The fare is rounded once, at the end, half to even:
-// to a multiple of the step, up if it would fall below the minimum, and then to the
-// currency's decimals. ok is false if the prices need a measure that is not known.
+// but at least the minimum. Only the result is rounded, half to even: first to a multiple
+// of the step, or to the next multiple if that is below the minimum; then to the currency's
+// decimals. ok is false if the prices need a distance or time that is not known.
 func (p Prices) Of(m Measures, currency string) (fare decimal.Decimal, ok bool) {
 	if !zero(p.PerKm) && m.Kilometres == nil || !zero(p.PerMin) && m.Seconds == nil {
 		return fare, false
 	}
-	// The sum is kept times 60, so that no division loses a digit.
+	// Prices are per minute, and times are in seconds. So sum is the fare times 60: then no
+	// division loses a digit.
 	sixty := decimal.NewFromInt(60)
 	sum := p.Base.Decimal()
 	if m.Kilometres != nil {

@@ -14,11 +14,10 @@ import (
 )
 
 // ChangeStatus sets the status of the post, named by id or slug, and adds an
-// audit entry in the author's tenant, unless that tenant is deleted or is being
-// deleted. If the post has that status already, nothing changes. A list or search
-// shows a rejected post only if its status filter is REJECTED or ALL. Lists
-// change after the projection has processed the post. Errors: 404, 400 for an
-// unknown status.
+// audit entry to the log of the author's tenant, unless that tenant is deleted or is
+// being deleted. If the post has that status already, nothing changes. Lists change
+// after the projection has processed the post. Errors: a 404 if there is no such post,
+// a 400 for an unknown status.
 func ChangeStatus(ctx context.Context, db *table.DB, by audit.By, name, status string) (Post, error) {
 	to, err := Parse(status)
 	if err != nil {
@@ -58,8 +57,9 @@ func ChangeStatus(ctx context.Context, db *table.DB, by audit.By, name, status s
 	return p, nil
 }
 
-// addToLog adds an audit entry to the log of the author's tenant, unless the tenant
-// is deleted or is being deleted.
+// addToLog adds an audit entry about a post to the log of t, the tenant of the post's
+// author, unless the tenant is deleted or is being deleted. what names the change, post is
+// the post's id, and before and after are what the entry shows of the post.
 func addToLog(ctx context.Context, tx *table.Tx, t table.Tenant, by audit.By, what, post string,
 	before, after any) error {
 	flags, err := tenant.Flags(ctx, t)
@@ -70,9 +70,10 @@ func addToLog(ctx context.Context, tx *table.Tx, t table.Tenant, by audit.By, wh
 	return nil
 }
 
-// moveText moves the post's search row if the row's partition changes. The row
-// gets a new range key, because a search reads only the rows after those that its
-// process has read.
+// moveText moves the post's search row (textPartition), in the transaction, if the new
+// status requires another partition. was is the post before the change. The row gets a new
+// range key, because each process reads only rows that come after the rows that it has in
+// memory (texts).
 func (s Store) moveText(ctx context.Context, tx *table.Tx, was Post, now *Post) error {
 	if was.textKey().PK == textPartition(now.Status) {
 		return nil
@@ -92,12 +93,11 @@ func (s Store) moveText(ctx context.Context, tx *table.Tx, was Post, now *Post) 
 }
 
 // Delete removes the post, named by id or slug, with its texts, comments and
-// votes, and adds an audit entry in the author's tenant, unless that tenant is
-// deleted or is being deleted. Lists change after the projection has processed
-// the deletion. If Delete is interrupted, call it again with the post's id:
-// the first call may already have removed the slug. The second call removes what
-// is left. It returns a 404 if the first call has removed the post itself.
-// Errors: 404.
+// votes, and adds an audit entry to the log of the author's tenant, unless that tenant
+// is deleted or is being deleted. Lists change after the projection has processed the
+// deletion. If Delete is interrupted, call it again with the post's id, because the slug
+// may be gone. The second call removes what is left. Errors: a 404 if there is no such
+// post, also if an interrupted call has removed the post itself.
 func Delete(ctx context.Context, db *table.DB, by audit.By, name string) (Post, error) {
 	s := Store{Platform: db.Platform(Kinds...), Now: by.At}
 	id, err := s.resolve(ctx, name, s.Platform.Get)
@@ -134,10 +134,10 @@ func Delete(ctx context.Context, db *table.DB, by audit.By, name string) (Post, 
 	return p, nil
 }
 
-// deleteRest removes the remaining items in the partition of a deleted post. No
-// vote or comment can be added any more, because both require the post. The
-// COUNTED item stays, because it lists the rank rows that the projection must
-// still delete.
+// deleteRest removes the remaining items in the partition of a deleted post: votes,
+// comments and quotas. No vote or comment can be added any more, because both require the
+// post. The item of type counted stays, because it lists the rank rows that the projection
+// must still delete.
 func (s Store) deleteRest(ctx context.Context, post string) error {
 	const perTransaction = 100
 	q := table.Query{Limit: perTransaction, Consistent: true}

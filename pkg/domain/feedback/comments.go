@@ -10,19 +10,20 @@ import (
 )
 
 const (
+	// commentsShown is the maximum number of comments in a response.
 	commentsShown = 100
 	// commentsRead is how many of the latest comments are read as candidates.
-	// It is larger than one tenant's quota (postComments), so one tenant cannot
-	// fill it.
+	// It is larger than one tenant's quota (postComments), so one tenant's comments
+	// cannot be all of the candidates.
 	commentsRead = 500
 	// commentRequests is the maximum number of requests for the candidates. Each
-	// returns up to a megabyte. Long comments of many tenants would need twenty
-	// requests to one partition, which would make its key hot.
+	// returns up to a megabyte. Without this limit, many long comments could need
+	// twenty requests to one partition, which DynamoDB could throttle.
 	commentRequests = 5
 )
 
-// comments reads the comments of a post to show, oldest first: those that
-// fairShare selects, as many as fit into the response.
+// comments returns the comments of a post that a response shows, oldest first. They are
+// the ones that fairShare selects, as many as fit into the response.
 //
 // Access pattern: POST#{id}, COMMENT# backward, eventually consistent.
 func (s Store) comments(ctx context.Context, post string) ([]Comment, error) {

@@ -1,17 +1,18 @@
-// Package feedback owns the platform's roadmap: posts that operators of every
-// tenant submit, vote for and comment on, and the six endpoints over them.
+// Package feedback owns the roadmap: the platform's one list of feedback posts, which
+// all tenants share. Operators submit posts (ideas and bugs), vote for them and comment
+// on them. A post is named by its id, or by its slug: a readable name made from its title.
 //
 //	feedback.go   a post, its statuses and what may be submitted: pure rules
 //	record.go     posts, bodies, comments and votes as items
-//	rank.go       the rank rows that lists read, computed from a post
+//	rank.go       the rank rows: items by which lists find posts in their order
 //	quota.go      what one operator and one tenant may write
 //	store.go      one conditional transaction for each change by an operator
 //	admin.go      changes by the svc command: status, deletion
-//	texts.go      the texts that searches read, kept in memory
+//	texts.go      full-text search, in a copy of the texts in memory
 //	comments.go   which comments are shown
 //	list.go       lists: sorts, filters, search
-//	ranked.go     the rank rows of a sort, and new posts that have none yet
-//	endpoints.go  rows and handlers
+//	ranked.go     how a list reads rank rows, and new posts that have none yet
+//	endpoints.go  the endpoints and their handlers
 //
 // Posts, votes and comments are platform data. The author and tenant of a post
 // are stored and never shown. The package must not know the projection, which

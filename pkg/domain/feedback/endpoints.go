@@ -16,6 +16,7 @@ import (
 func Rows() []api.Row {
 	policy := func(scope string) authz.Policy { return authz.Operators(scope, "VIEW_FEEDBACK") }
 	tag := api.Tag("Feedback")
+	silent := api.NoEvent("only the voter needs to know of a vote")
 	return []api.Row{
 		api.Get("/api/v1/feedback", "svc_search_feedback", policy("feedback:read"), lister(newRoadmap()), tag,
 			api.Summary("Search the roadmap"), api.Text("Ideas and bugs of all operators, most votes first. Search before "+
@@ -28,10 +29,10 @@ func Rows() []api.Row {
 				"If there are more comments, the newest ones of each author are shown.")),
 		api.Post("/api/v1/feedback/{id}/vote", "svc_vote_feedback", policy("feedback:vote"), vote, tag, api.Needs(needPost),
 			api.Idempotent(), api.Summary("Vote for a post"), api.Text("The post must be under review, planned or in "+
-				"progress. A second vote changes nothing.")),
+				"progress. A second vote changes nothing."), silent),
 		api.Delete("/api/v1/feedback/{id}/vote", "svc_unvote_feedback", policy("feedback:vote"), unvote, tag,
 			api.Needs(needPost), api.Summary("Take back a vote"), api.Text("The post must be under review, planned or "+
-				"in progress. Without a vote nothing changes.")),
+				"in progress. Without a vote nothing changes."), silent),
 		api.Post("/api/v1/feedback/{id}/comments", "svc_comment_feedback", policy("feedback:write"), remark, tag,
 			api.Created(), api.Needs(needPost), api.Summary("Comment on a post"),
 			api.Confirm("Operators of all companies read it."),
@@ -40,7 +41,8 @@ func Rows() []api.Row {
 }
 
 // needPost returns the keys that an endpoint of one post reads: the post, its
-// body and the caller's vote. For a slug, it returns the key of the slug's row.
+// body and the caller's vote. If the path has a slug, it returns the key of the item
+// that maps the slug to a post.
 func needPost(_ table.Tenant, p api.Peek) []table.Key {
 	switch id := p.Path("id"); {
 	case ids.Valid(ids.Post, id):
@@ -51,6 +53,7 @@ func needPost(_ table.Tenant, p api.Peek) []table.Key {
 	return nil
 }
 
+// storeOf returns the Store of the calling operator.
 func storeOf(c *api.Caller) Store {
 	return Store{Tenant: c.Tenant, Platform: c.Platform, Person: c.Actor.Subject, Now: c.Now, Commit: c.Commit}
 }
@@ -58,9 +61,9 @@ func storeOf(c *api.Caller) Store {
 // records holds the items of one post for one caller.
 type records struct{ post, body, vote table.Item }
 
-// open reads the post that the path names, with its body and the caller's vote.
-// If the path has the id, they come from the checks' batch. A slug needs a
-// second read. It returns a 404 if there is no post.
+// open returns the items of the post with the name, which is the id or slug in the path. If
+// it is the id, the items were read together with the access checks (needPost). A slug needs
+// a second read. Errors: a 404 if there is no such post.
 func (s Store) open(ctx context.Context, c *api.Caller, name string) (records, error) {
 	id, err := s.resolve(ctx, name, c.Item)
 	if err != nil {
@@ -79,7 +82,8 @@ func (s Store) open(ctx context.Context, c *api.Caller, name string) (records, e
 	return out, out.missing()
 }
 
-// readRecords reads the current post with its body and the caller's vote.
+// readRecords reads the current items of a post. It returns a 404 if there is no such
+// post.
 func (s Store) readRecords(ctx context.Context, id string) (records, error) {
 	var out records
 	var reads table.BatchGet
@@ -92,6 +96,7 @@ func (s Store) readRecords(ctx context.Context, id string) (records, error) {
 	return out, out.missing()
 }
 
+// missing returns a 404 if the post does not exist.
 func (r records) missing() error {
 	if !r.post.Found() {
 		return fault.NotFound()
@@ -99,7 +104,7 @@ func (r records) missing() error {
 	return nil
 }
 
-// PostInput names a post.
+// PostInput has the id or slug of a post from the path.
 type PostInput struct {
 	ID string `path:"id" doc:"Id or slug of the post." example:"dark-theme-for-the-dispatch-map"`
 }
@@ -118,6 +123,7 @@ type PostDetail struct {
 	Comments  []Comment               `json:"comments" doc:"At most 100, oldest first. If there are more, the newest ones of each author."`
 }
 
+// detail returns the post as the API shows it to the person.
 func detail(p Post, t Texts, person string, hasVoted bool, comments []Comment) *PostDetail {
 	d := &PostDetail{PostItem: p.listItem(hasVoted), Body: t.Body, BodyEn: t.BodyEn,
 		Bug:    api.Nullable[BugReport]{Value: t.Bug},
@@ -131,9 +137,9 @@ func detail(p Post, t Texts, person string, hasVoted bool, comments []Comment) *
 	return d
 }
 
-// get reads the comments concurrently with the checks if the path has the id,
-// and takes everything else from the checks' batch. If the path has a slug, two
-// more reads follow the batch, one after the other: the post, then the
+// get returns a post with its texts and comments. If the path has the id, it reads the
+// comments while the access checks run, and everything else was read with the checks. If
+// the path has a slug, two reads follow, one after the other: the post, then the
 // comments.
 func get(ctx context.Context, c *api.Caller, in *PostInput) (*PostDetail, error) {
 	s := storeOf(c)
@@ -167,11 +173,12 @@ func get(ctx context.Context, c *api.Caller, in *PostInput) (*PostDetail, error)
 	return detail(p, t, s.Person, all.vote.Found(), comments), nil
 }
 
-// SubmitInput is a new post.
+// SubmitInput is the request to submit a post.
 type SubmitInput struct {
 	Body Draft
 }
 
+// submit stores a new post. The response is the post as its author sees it.
 func submit(ctx context.Context, c *api.Caller, in *SubmitInput) (*PostDetail, error) {
 	s := storeOf(c)
 	p, t, err := in.Body.New(s.Person, s.Tenant.ID(), s.Now)
@@ -185,14 +192,17 @@ func submit(ctx context.Context, c *api.Caller, in *SubmitInput) (*PostDetail, e
 	return detail(p, t, s.Person, true, []Comment{}), nil
 }
 
+// vote adds the caller's vote for a post.
 func vote(ctx context.Context, c *api.Caller, in *PostInput) (*Vote, error) {
 	return cast(ctx, c, in.ID, true)
 }
 
+// unvote removes the caller's vote for a post.
 func unvote(ctx context.Context, c *api.Caller, in *PostInput) (*Vote, error) {
 	return cast(ctx, c, in.ID, false)
 }
 
+// cast adds the caller's vote for the post if want is true, and else removes it.
 func cast(ctx context.Context, c *api.Caller, id string, want bool) (*Vote, error) {
 	s := storeOf(c)
 	all, err := s.open(ctx, c, id)
@@ -208,6 +218,7 @@ type CommentInput struct {
 	Body Remark
 }
 
+// remark adds a comment to a post.
 func remark(ctx context.Context, c *api.Caller, in *CommentInput) (*Comment, error) {
 	if err := in.Body.check(); err != nil {
 		return nil, err

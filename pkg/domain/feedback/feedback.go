@@ -20,7 +20,7 @@ import (
 // Status is the state of a post on the roadmap.
 type Status string
 
-// The statuses.
+// The statuses of a post.
 const (
 	UnderReview Status = "UNDER_REVIEW"
 	Planned     Status = "PLANNED"
@@ -29,10 +29,11 @@ const (
 	Rejected    Status = "REJECTED"
 )
 
-// Statuses lists all statuses. The first three are the roadmap-ready ones.
+// Statuses lists all statuses. The first three must be those of Ready.
 var Statuses = []Status{UnderReview, Planned, InProgress, Completed, Rejected}
 
-// Ready lists the roadmap-ready statuses.
+// Ready lists the statuses of posts that are neither completed nor rejected. A list without
+// a status filter shows the posts in these statuses.
 var Ready = Statuses[:3]
 
 // Open reports whether a post in the status accepts votes and comments.
@@ -63,7 +64,7 @@ type Post struct {
 	Version   int64
 }
 
-// Texts are the long texts of a post.
+// Texts are the long texts of a post. They are an item of their own, beside the Post.
 type Texts struct {
 	Body   string     `json:"body"`
 	BodyEn *string    `json:"bodyEn,omitempty"`
@@ -94,8 +95,8 @@ type Draft struct {
 	Bug      *BugReport `json:"bug,omitempty" doc:"What the author knows about the bug. Not with type IDEA."`
 }
 
-// longestFolded is the maximum length of a folded body, in bytes. It allows
-// 10,000 characters of any script, unless they fold to several characters each.
+// longestFolded is the maximum length of a folded body (plaintext.Fold), in bytes. It
+// allows 10,000 characters of any script, unless they fold to several characters each.
 // Some characters fold to eighteen.
 const longestFolded = 40_000
 
@@ -120,8 +121,9 @@ func (d Draft) stripped() Draft {
 	return d
 }
 
-// New converts a draft to a post, under review, with its author's vote counted.
-// Errors: a 400 with every fault.
+// New converts a draft to a new post, with the status UnderReview and one vote, the
+// author's. author is a person's id, tenant the id of the author's tenant. Errors: a 400
+// with every fault.
 func (d Draft) New(author, tenant string, now time.Time) (Post, Texts, error) {
 	d = d.stripped()
 	var wrong fault.Faults
@@ -157,8 +159,8 @@ func (d Draft) New(author, tenant string, now time.Time) (Post, Texts, error) {
 // the slug unique may follow.
 const slugLength = 60
 
-// SlugOf builds a slug from the post's English title, or from its title, or at
-// random. Another post may have the same slug.
+// SlugOf returns a slug for the post: from its English title, else from its title, else a
+// random one. Another post may have the same slug.
 func SlugOf(p Post) string {
 	for _, title := range []string{p.TitleEn, p.Title} {
 		if s := slug(title); s != "" {
@@ -169,8 +171,8 @@ func SlugOf(p Post) string {
 }
 
 // slug converts a title to lower-case letters, digits and single hyphens. Letters
-// with accents and strokes become plain ones, as in a search. It drops other
-// scripts, so the result may be "".
+// with accents and strokes become plain ones, as in a search. It drops letters of
+// scripts other than Latin, so the result may be "".
 func slug(title string) string {
 	var b strings.Builder
 	gap := false
@@ -192,8 +194,8 @@ func slug(title string) string {
 	return b.String()
 }
 
-// isSlug reports whether text has the form of a slug in any letter case. resolve
-// looks up no other text.
+// isSlug reports whether text has the form of a slug in any letter case. Only such a text
+// is looked up (Store.resolve).
 func isSlug(text string) bool {
 	if text == "" || len(text) > slugLength+10 {
 		return false
@@ -219,8 +221,8 @@ func (r Remark) check() error {
 	return nil
 }
 
-// takes returns a 409 if the post's status does not accept votes and comments.
-// what names the kind of change in the message.
+// takes returns a 409 if the post's status does not accept votes and comments. what is
+// "votes" or "comments", for the message.
 func (p Post) takes(what string) error {
 	if !p.Status.Open() {
 		return fault.InvalidState("A post that is %s accepts no %s.", p.Status, what)

@@ -25,7 +25,7 @@ type PostItem struct {
 	HasVoted     bool   `json:"hasVoted" doc:"Whether the caller has voted for the post."`
 }
 
-// listItem returns the post as lists show it.
+// listItem returns the post as lists show it. hasVoted says whether the caller votes for it.
 func (p Post) listItem(hasVoted bool) PostItem {
 	return PostItem{p.ID, p.Slug, p.Type, p.Status, p.Title, p.Votes, p.Comments, hasVoted}
 }
@@ -41,6 +41,7 @@ type ListInput struct {
 	Limit    int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"Maximum number of posts."`
 }
 
+// statuses returns the statuses of the posts that the list shows.
 func (in *ListInput) statuses() []Status {
 	switch in.Status {
 	case "":
@@ -51,13 +52,15 @@ func (in *ListInput) statuses() []Status {
 	return []Status{Status(in.Status)}
 }
 
-// holds reports whether the current post matches the filters.
+// holds reports whether the post, in its current state, matches the filters on status, type
+// and category. The caller checks the other filters.
 func (in *ListInput) holds(p Post) bool {
 	return slices.Contains(in.statuses(), p.Status) && (in.Type == "" || p.Type == in.Type) &&
 		(in.Category == "" || p.Category == in.Category)
 }
 
-// before compares two posts by the sort, using their current state.
+// before compares the current states of two posts by the list's sort. The result is negative
+// if a comes first.
 func (in *ListInput) before(a, b Post) int {
 	count := 0
 	switch Sort(in.Sort) {
@@ -70,17 +73,19 @@ func (in *ListInput) before(a, b Post) int {
 	return cmp.Or(count, cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(b.ID, a.ID))
 }
 
-// roadmap holds the search texts of one process.
+// roadmap holds the texts that a process keeps in memory for searches: those of rejected
+// posts, and those of all others.
 type roadmap struct{ posts, rejected *texts }
 
+// newRoadmap returns a roadmap that has no texts in memory yet.
 func newRoadmap() roadmap {
 	return roadmap{&texts{partition: textPartition(UnderReview), maxBytes: textMemory},
 		&texts{partition: textPartition(Rejected), maxBytes: textMemory / 8}}
 }
 
-// matching returns the posts whose texts contain the query. It searches the
-// rejected posts, the others, or both, as the status filter requires. Posts of
-// other statuses may be among the results.
+// matching returns the ids of the posts whose texts contain the words of Q. It searches
+// the rejected posts, the others, or both, as the status filter requires. Posts in
+// statuses that the filter excludes may be among the results.
 func (r roadmap) matching(ctx context.Context, s Store, in *ListInput) (map[string]bool, error) {
 	all := map[string]bool{}
 	for _, part := range []struct {
@@ -99,7 +104,7 @@ func (r roadmap) matching(ctx context.Context, s Store, in *ListInput) (map[stri
 	return all, nil
 }
 
-// lister returns the handler of an operator's list.
+// lister returns the handler that lists and searches posts. Its searches use the texts of r.
 func lister(r roadmap) func(context.Context, *api.Caller, *ListInput) (*api.Items[PostItem], error) {
 	return func(ctx context.Context, c *api.Caller, in *ListInput) (*api.Items[PostItem], error) {
 		posts, voted, err := storeOf(c).list(ctx, r, in)
@@ -114,16 +119,16 @@ func lister(r roadmap) func(context.Context, *api.Caller, *ListInput) (*api.Item
 	}
 }
 
-// List returns the posts that an operator would see, for the svc command. Limit
-// is at most table.Examined. Mine must be "", because List has no operator:
-// with Mine it returns no posts.
+// List returns the posts that an operator would see, for the svc command. in.Limit is at
+// most table.Examined. in.Mine must be "", because List has no operator: with Mine it
+// returns no posts.
 func List(ctx context.Context, db *table.DB, now time.Time, in ListInput) ([]Post, error) {
 	posts, _, err := Store{Platform: db.Platform(Kinds...), Now: now}.list(ctx, newRoadmap(), &in)
 	return posts, err
 }
 
-// list finds posts in two steps: first their ids, then the posts and the
-// caller's votes for them.
+// list returns the posts that the list shows, sorted. The map has true for the id of each
+// post for which the caller votes.
 func (s Store) list(ctx context.Context, r roadmap, in *ListInput) ([]Post, map[string]bool, error) {
 	ids, err := s.candidates(ctx, r, in)
 	if err != nil {
@@ -132,13 +137,14 @@ func (s Store) list(ctx context.Context, r roadmap, in *ListInput) ([]Post, map[
 	return s.read(ctx, in, ids)
 }
 
-// fewMatches is the maximum number of matches that a list reads completely and
-// then sorts. With more matches, the list reads the rank rows of its sort,
-// because a full page of matches is then near the start.
+// fewMatches is the maximum number of matches of a search that a list reads completely
+// and then sorts. With more matches, the list reads rank rows, which are in the order of
+// its sort, until it has enough matches. With so many matches, that is soon.
 const fewMatches = 1000
 
-// candidates returns the ids of the posts to read: the operator's own, those of
-// the list's sort, or all matches if they are few.
+// candidates returns the ids of the posts to read. With the filter Mine, they are the
+// operator's own posts. Without a search text, they are the first of the list's sort. With
+// one, they are all matches if they are few, else the first matches of the sort.
 func (s Store) candidates(ctx context.Context, r roadmap, in *ListInput) ([]string, error) {
 	if in.Q = strings.TrimSpace(in.Q); in.Mine != "" {
 		return s.own(ctx, r, in)
@@ -199,6 +205,7 @@ func (in *ListInput) first(posts []Post) []Post {
 	return posts[:min(len(posts), in.Limit)]
 }
 
+// idsOf returns the ids of the posts.
 func idsOf(posts []Post) []string {
 	out := make([]string, len(posts))
 	for i, p := range posts {
@@ -207,8 +214,9 @@ func idsOf(posts []Post) []string {
 	return out
 }
 
-// read reads the posts, and the caller's votes for those that the list shows.
-// It sorts by the current state of the posts, because rank rows may lag behind.
+// read reads the posts with the ids in wanted, drops those that do not match the filters,
+// and reads the caller's votes for those that the list shows. It sorts by the current
+// state of the posts, because rank rows may be out of date.
 func (s Store) read(
 	ctx context.Context, in *ListInput, wanted []string,
 ) (posts []Post, voted map[string]bool, err error) {
@@ -243,7 +251,8 @@ func (s Store) posts(ctx context.Context, ids []string) ([]Post, error) {
 	return table.DecodeAll(items, FromItem)
 }
 
-// voted returns which of the posts the caller votes for.
+// voted returns true for the id of each post, among those with the ids, for which the caller
+// votes. Without a caller it returns nil.
 func (s Store) voted(ctx context.Context, ids []string) (map[string]bool, error) {
 	if s.Person == "" {
 		return nil, nil
@@ -256,8 +265,8 @@ func (s Store) voted(ctx context.Context, ids []string) (map[string]bool, error)
 	return out, err
 }
 
-// items reads the existing items, a hundred per request, all requests in
-// parallel.
+// items reads the items at the keys that key returns for the ids, a hundred per request, all
+// requests in parallel. It omits items that do not exist.
 func (s Store) items(ctx context.Context, ids []string, key func(id string) table.Key) ([]table.Item, error) {
 	const perRequest = 100
 	chunks := slices.Collect(slices.Chunk(ids, perRequest))

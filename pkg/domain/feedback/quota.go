@@ -8,30 +8,30 @@ import (
 	"svc/pkg/data/table"
 )
 
-// Quotas of one operator, and of all operators of one tenant. All tenants share
-// the roadmap: without quotas, one tenant could fill it.
+// The quotas of feedback. All tenants share one list of posts, the roadmap. Without
+// quotas, one tenant could fill it.
 var (
-	postBytes    = quota{person: 1 << 20, tenant: 4 << 20}     // bytes of memory for new posts' folded texts per UTC day
+	postBytes    = quota{person: 1 << 20, tenant: 4 << 20}     // bytes of new posts' folded texts in memory, per UTC day
 	postComments = quota{person: 200, tenant: 400}             // comments per post
 	commentTexts = quota{person: 256 << 10, tenant: 512 << 10} // bytes of comment texts per post
 )
 
+// quota is the maximum for one operator, and for all operators of one tenant together.
 type quota struct{ person, tenant int }
 
-// charge is an amount that counts against a quota. suffix is a part of the names
-// of the attributes that hold the sums, so one item can hold those of several
-// quotas.
+// charge is the amount n that counts against a quota. suffix ends the names of the
+// attributes that hold the quota's sums, so one item can hold the sums of several quotas.
 type charge struct {
 	quota
 	n      int
 	suffix string
 }
 
-// spend charges the amounts to the quotas of the operator and the tenant. If one
-// of them would be exceeded, the transaction fails with the error spent. One
-// item holds all sums. The attribute "all" plus the suffix holds the tenant's
-// sum. The attribute named after the operator's id plus the suffix holds the
-// operator's sum.
+// spend counts the charges against the quotas of the operator and of the tenant, in the
+// transaction. If a quota would be exceeded, the transaction fails with the error spent. The
+// item at key holds all sums, and expires at expires unless that is zero. The attribute
+// "all" plus the suffix holds the tenant's sum. The attribute that is named by the operator's
+// id plus the suffix holds the operator's sum.
 func (s Store) spend(tx *table.Tx, key table.Key, expires time.Time, spent error, charges ...charge) {
 	c := table.Change{Default: map[string]any{"type": "quota", "v": 1}, Add: map[string]any{}}
 	if !expires.IsZero() {
@@ -53,8 +53,8 @@ func (s Store) spend(tx *table.Tx, key table.Key, expires time.Time, spent error
 	tx.Update(key, c).If(strings.Join(conditions, " AND "), most...).Else(spent)
 }
 
-// spendBytes charges the memory of a new post's folded texts to the quotas of
-// the UTC day. If one would be exceeded, the transaction fails with a 429.
+// spendBytes charges a new post's size in memory (folded) to the quotas of the UTC day. If
+// one would be exceeded, the transaction fails with a 429.
 func (s Store) spendBytes(tx *table.Tx, bytes int) {
 	day := s.Now.UTC().Truncate(24 * time.Hour)
 	key := platform.Key("POSTS", "quota", s.Tenant.ID(), day.Format(time.DateOnly))
@@ -62,8 +62,8 @@ func (s Store) spendBytes(tx *table.Tx, bytes int) {
 	s.spend(tx, key, day.Add(48*time.Hour), spent, charge{quota: postBytes, n: bytes})
 }
 
-// spendComment charges a comment to the quotas of the post. If one would be
-// exceeded, the transaction fails with a 409.
+// spendComment charges a comment with the text body to the quotas of the post. If one
+// would be exceeded, the transaction fails with a 409.
 func (s Store) spendComment(tx *table.Tx, post, body string) {
 	key := platform.Key("POST", post, "QUOTA#"+s.Tenant.ID())
 	s.spend(tx, key, time.Time{}, fault.InvalidState(

@@ -10,27 +10,30 @@ import (
 // Sort is a sort order of the roadmap.
 type Sort string
 
-// The sorts. Among equal posts, the newer comes first.
+// The sort orders. Among posts with equal counts, the newer comes first.
 const (
 	ByVotes    Sort = "votes"
 	Newest     Sort = "newest"
 	ByComments Sort = "comments"
 )
 
+// sorts lists all sort orders.
 var sorts = []Sort{ByVotes, Newest, ByComments}
 
-// rankPartition returns the partition with the rows of one sort and one status.
-// A list reads it backward: the first post of the list has the last row. Each
-// sort and status has one partition for all posts, one per type, one per category
-// and one per pair of type and category. Therefore a list reads only what it
-// shows, even if matches are rare. A list merges the partitions of its statuses.
-// "" means any type or category.
+// rankPartition returns the partition with the rank rows of one sort and one status. A rank
+// row is an item that names one post. Its range key is the post's position in the sort. A
+// list reads the partition backward: the first post of the list has the last row.
+//
+// Each sort and status has one partition for all posts, one per type (kind), one per
+// category and one per pair of both; "" means any type or category. Therefore a list
+// reads only what it shows, even if matches are rare. A list merges the partitions of its
+// statuses.
 func rankPartition(by Sort, status Status, kind, category string) string {
 	return narrowed(platform.Partition("POSTS", string(by), string(status)), kind, category)
 }
 
-// narrowed returns the partition of a type or category within a partition. A
-// category may contain any character, so it must be the last part.
+// narrowed appends a type (kind) and a category, unless they are "", to the name of a
+// partition. A category may contain any character, so it must be the last part.
 func narrowed(partition, kind, category string) string {
 	switch {
 	case category != "":
@@ -41,6 +44,7 @@ func narrowed(partition, kind, category string) string {
 	return partition
 }
 
+// The declaration of rank rows (table.Kind).
 var _ = table.Kind[any]{Type: "rank", Personal: "nothing"}
 
 // rows returns the post's rank rows, one for each sort and each combination of
@@ -68,9 +72,9 @@ func (p Post) rows() []table.Item {
 	return rows
 }
 
-// RankRows returns the rank rows of a post's item, none if there is no post. It
-// reads and writes nothing. After a change of a post, the projection puts these
-// rows and deletes earlier ones that are not among them.
+// RankRows returns the rank rows that a post must have, computed from the post's item. It
+// returns none if there is no post. After a change of a post, the projection writes these
+// rows and deletes the post's other rank rows.
 func RankRows(post table.Item) []table.Item {
 	if !post.Found() {
 		return nil
@@ -81,8 +85,8 @@ func RankRows(post table.Item) []table.Item {
 	return p.rows()
 }
 
-// RankPartitions returns the partitions of the rank rows of a category, or of
-// all posts for "".
+// RankPartitions returns all partitions of rank rows (rankPartition) for the category. For
+// "", it returns the partitions for any category.
 func RankPartitions(category string) (out []string) {
 	for _, by := range sorts {
 		for _, status := range Statuses {
@@ -94,10 +98,10 @@ func RankPartitions(category string) (out []string) {
 	return out
 }
 
-// Counts maps each counter of a post's item to a range key prefix: the counter
-// counts the items in the post's partition that have the prefix.
+// Counts maps the name of each counter of a post's item to a prefix of range keys. The
+// counter's value is the number of items with that prefix in the post's partition.
 var Counts = map[string]string{"voteCount": votePrefix, "commentCount": commentPrefix}
 
-// firstRanked is how long a list also finds a new post by its time of creation.
-// The projection usually writes the post's rank rows within a second.
+// firstRanked is how long after its creation a list also finds a post without rank rows
+// (Store.unranked). The projection usually writes the rows within a second.
 const firstRanked = time.Hour

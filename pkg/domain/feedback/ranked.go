@@ -10,12 +10,13 @@ import (
 	"svc/pkg/data/table"
 )
 
-// ranking is the place of a post in a sort.
+// ranking is the position of a post in a sort: the range key of its rank row, and its id.
 type ranking struct{ position, post string }
 
-// ranked reads the rank rows of the sort, merged over the statuses: one page,
-// or with a query as many pages as the list needs. At the same time it reads
-// the new posts, which may have no rows yet.
+// ranked returns the ids of the first posts in the list's sort for which wanted returns
+// true, at most in.Limit. It reads rank rows, items that name the posts in that order: one
+// page, merged over the statuses, or with a search text as many pages as the list needs. At
+// the same time it reads the new posts, which may have no rank rows yet.
 func (s Store) ranked(ctx context.Context, in *ListInput, wanted func(post string) bool) ([]string, error) {
 	q := table.Query{Backward: true, Limit: in.Limit}
 	if in.Q != "" {
@@ -63,9 +64,10 @@ func (s Store) ranked(ctx context.Context, in *ListInput, wanted func(post strin
 // person's many posts must not make each list expensive.
 const newestRead = 25
 
-// unranked returns the places that the newest posts have in the partitions, best
-// first, whether they have rows yet or not. If more than newestRead posts are
-// new, it leaves the older ones out. A list shows those when they have rows.
+// unranked returns the positions of the newest posts in the given partitions of rank rows,
+// best first. It computes the positions from the posts, whether these have rank rows yet or
+// not. It reads at most newestRead posts. If more posts are new, a list shows the others when
+// they have rank rows.
 //
 // Access pattern: by-g1 POSTS#all backward from now to firstRanked ago.
 func (s Store) unranked(ctx context.Context, partitions []string) ([]ranking, error) {
@@ -86,10 +88,12 @@ func (s Store) unranked(ctx context.Context, partitions []string) ([]ranking, er
 	return out, nil
 }
 
+// bestFirst compares two rankings. Lists read rank rows backward, so the higher position
+// comes first.
 func bestFirst(a, b ranking) int { return cmp.Compare(b.position, a.position) }
 
-// interleave merges the rows of a page with the new posts. left contains the
-// new posts that belong behind the page.
+// interleave merges a page of rank rows with the new posts (fresh), best first. If more
+// pages follow, left has the new posts whose position is after this page.
 func (s Store) interleave(page table.Page, fresh []ranking) (rows, left []ranking) {
 	n := len(fresh)
 	if page.More {

@@ -10,8 +10,8 @@ import (
 	"svc/pkg/data/table"
 )
 
-// Kinds are the kinds of platform data that hold the roadmap.
-// db.Platform(Kinds...) returns a handle for it.
+// Kinds are the prefixes of the keys of the roadmap's items. db.Platform(Kinds...) returns
+// a handle for them.
 var Kinds = []string{"POST", "POSTS"}
 
 // platform builds the keys of items that belong to no tenant. It has no
@@ -21,17 +21,20 @@ var platform table.Platform
 // Key returns the key of a post.
 func Key(id string) table.Key { return platform.Key("POST", id, "POST") }
 
+// bodyKey returns the key of the item with a post's long texts (Texts).
 func bodyKey(id string) table.Key { return platform.Key("POST", id, "BODY") }
 
-// slugKey returns the key of the row that maps a slug, in any letter case, to
-// its post. The slug is unique because Submit creates the row on the condition
-// that it does not exist.
+// slugKey returns the key of the item that maps a slug, in any letter case, to its post. A
+// slug is unique because Submit writes the item on the condition that it does not exist.
 func slugKey(slug string) table.Key {
 	return platform.Key("POST", "SLUG", strings.ToLower(slug), "SLUG")
 }
 
+// commentPrefix begins the range key of each comment of a post.
 const commentPrefix = "COMMENT#"
 
+// commentKey returns the key of a comment. at is the time when it was written, so the keys
+// of a post's comments are in the order of time.
 func commentKey(post, at, id string) table.Key {
 	return platform.Key("POST", post, commentPrefix+at+"#"+id)
 }
@@ -40,12 +43,13 @@ func commentKey(post, at, id string) table.Key {
 // however many tenants the person is a member of.
 func VoteKey(post, person string) table.Key { return platform.Key("POST", post, votePrefix+person) }
 
+// votePrefix begins the range key of each vote for a post.
 const votePrefix = "VOTE#"
 
-// textPartition returns the partition of the folded texts that search reads,
-// one row per post. Rejected posts have a separate partition, which only a
-// search for rejected posts reads. The range key contains the time when the row
-// was written (texts.update).
+// textPartition returns the partition of the search rows. A search row is an item with the
+// folded texts of one post (plaintext.Fold). Rejected posts have a partition of their own,
+// which only a search for rejected posts reads. The range key begins with the time when
+// the row was written, so a search can read only the new rows (texts.update).
 func textPartition(status Status) string {
 	if status == Rejected {
 		return platform.Partition("POSTS", "text", string(Rejected))
@@ -58,6 +62,7 @@ func (p Post) textKey() table.Key {
 	return table.Key{PK: textPartition(p.Status), SK: cmp.Or(p.TextAt, p.ID)}
 }
 
+// The declaration of search rows (table.Kind).
 var _ = table.Kind[any]{Type: "text", Personal: "nothing"}
 
 // textItem returns the post's search row.
@@ -68,7 +73,8 @@ func textItem(p Post, t Texts) table.Item {
 // postOfText returns the post id of a search row.
 func postOfText(row table.Item) string { return cmp.Or(row.Text("post"), row.SK) }
 
-// foldedTexts returns the folded texts that a search examines.
+// foldedTexts returns the folded texts that a search examines: title and body, each also
+// in English if there is an English one.
 func foldedTexts(p Post, t Texts) []string {
 	all := make([]string, 0, 4)
 	for _, text := range []string{p.Title, p.TitleEn, t.Body, codec.OrZero(t.BodyEn)} {
@@ -83,17 +89,19 @@ func foldedTexts(p Post, t Texts) []string {
 // its newest posts (Store.unranked), and a rebuild of the rank rows reads all.
 const AllPartition = "POSTS#all"
 
+// byCreation is the index of AllPartition.
 const byCreation = 1
 
 // authorPartition returns the partition of by-g2 with a person's own posts, by
 // creation.
 func authorPartition(person string) string { return platform.Partition("POSTS", "author", person) }
 
+// byAuthor is the index of authorPartition.
 const byAuthor = 2
 
-// document is the doc attribute of a post's item. The other fields are
-// attributes, because rank rows are computed from them and votes change them in
-// place.
+// document is the attribute doc of a post's item. The other fields of a Post are
+// attributes of their own: rank rows are computed from them, and a vote changes one of
+// them without a rewrite of the item.
 type document struct {
 	Slug      string `json:"slug"`
 	Title     string `json:"title"`
@@ -102,6 +110,7 @@ type document struct {
 	TextAt    string `json:"textAt,omitempty"`
 }
 
+// The declaration of the items at Key (table.Kind).
 var _ = table.Kind[any]{Type: "post", Personal: "nothing"}
 
 // Item returns the stored form of the post.
@@ -131,16 +140,18 @@ func FromItem(it table.Item) (Post, error) {
 		Version: it.Version}, nil
 }
 
+// idOf returns the post's id from an item of the post's partition.
 func idOf(it table.Item) string { return strings.TrimPrefix(it.PK, "POST#") }
 
-// Items returns all items of a post except votes and comments: those of a new
-// post and its rank rows.
+// Items returns all items of a post except votes and comments: the post, its long texts,
+// its slug, its search row and its rank rows.
 func Items(p Post, t Texts) []table.Item { return append(items(p, t), p.rows()...) }
 
+// The declaration of the items with long texts (table.Kind).
 var _ = table.Kind[any]{Type: "body", Personal: "nothing"}
 
-// items returns what a new post consists of, except its author's vote: the post,
-// its body, its slug and its search row.
+// items returns the items that Submit writes for a new post, except the author's vote: the
+// post, its long texts, its slug and its search row.
 func items(p Post, t Texts) []table.Item {
 	return []table.Item{
 		p.Item(),
@@ -150,23 +161,26 @@ func items(p Post, t Texts) []table.Item {
 	}
 }
 
+// The declaration of the items that hold votes (table.Kind).
 var _ = table.Kind[any]{Type: "vote", Personal: "nothing", Once: "a vote is created or deleted"}
 
-// VoteItem returns the stored form of a vote.
+// VoteItem returns the stored form of a person's vote for a post. at is the time of the vote.
 func VoteItem(post, person, at string) table.Item {
 	return table.Item{Key: VoteKey(post, person), Type: "vote", Attrs: map[string]any{"at": at}}
 }
 
-// comment is the document of a comment.
+// comment is the attribute doc of a comment's item.
 type comment struct {
 	ID        string `json:"id"`
 	Body      string `json:"body"`
 	CreatedAt string `json:"createdAt"`
 }
 
+// The declaration of the items that hold comments (table.Kind).
 var _ = table.Kind[any]{Type: "comment", Personal: "nothing", Once: "comments are not edited"}
 
-// CommentItem returns the stored form of a comment.
+// CommentItem returns the stored form of the comment with the id. post, person and tenant
+// are ids; the person wrote the text body at the time at.
 func CommentItem(post, id, person, tenant, body, at string) table.Item {
 	return table.Item{Key: commentKey(post, at, id), Type: "comment",
 		Attrs: map[string]any{"author": person, "authorTenant": tenant}, Doc: comment{id, body, at}}

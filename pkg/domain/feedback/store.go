@@ -14,26 +14,29 @@ import (
 
 // Store gives one operator access to the roadmap.
 type Store struct {
-	Tenant   table.Tenant   // of the operator's membership; its quotas limit posts and comments
+	Tenant   table.Tenant   // the operator's tenant, whose quotas limit posts and comments
 	Platform table.Platform // a handle for Kinds
-	Person   string
+	Person   string         // the operator's id; "" for the svc command
 	Now      time.Time
 	// Commit commits a transaction. answer is the response that the handler
 	// will return.
 	Commit func(ctx context.Context, tx *table.Tx, answer any) error
 }
 
+// both returns a handle for the tenant's data and the roadmap.
 func (s Store) both() table.Handle { return table.Join(s.Tenant.Handle, s.Platform.Handle) }
 
+// errSlug means that a submitted post needs another slug.
 var errSlug = errors.New("another post has the slug")
 
+// slugTries is the maximum number of slugs that Submit tries.
 const slugTries = 4
 
-// Submit writes a new post and its author's vote in one transaction. The
-// projection adds the rank rows; until then lists find the post by its creation
-// time (unranked). If another post has the slug, the new slug gets a suffix.
-// Errors: 429 beyond the day's quota; 503 if slugTries attempts find no
-// free slug.
+// Submit writes a new post and its author's vote in one transaction. The projection adds
+// the rank rows; until then lists find the post by its creation time (unranked). If
+// another post has the slug, the new slug gets a random suffix. answer returns the
+// response for the post with its final slug. Errors: 429 beyond the day's quota; 503 if
+// slugTries attempts find no free slug.
 func (s Store) Submit(ctx context.Context, p Post, t Texts, answer func(Post) any) (Post, error) {
 	base := p.Slug
 	for range slugTries {
@@ -64,11 +67,11 @@ type Vote struct {
 	VoteCount int64  `json:"voteCount" minimum:"0" doc:"Number of votes now."`
 }
 
-// setVote sets whether the operator votes for the post. The vote and the post's
-// count change in one transaction, so the count always equals the number of
-// votes, even with concurrent voters. It changes nothing if the vote is already
-// as wanted. have contains the items that the caller read. Errors: 404, 409 for
-// a post that is closed.
+// setVote adds the operator's vote for the post if want is true, and else removes it. The
+// vote and the post's count change in one transaction, so the count always equals the
+// number of votes, even with concurrent voters. setVote changes nothing if the vote is
+// already as wanted. have has the post's items as they were read; setVote reads them again
+// after a conflict. Errors: 404; 409 for a post whose status does not accept votes.
 func (s Store) setVote(ctx context.Context, have records, want bool) (*Vote, error) {
 	given, id := new(Vote), idOf(have.post)
 	stale := false
@@ -106,13 +109,14 @@ func (s Store) setVote(ctx context.Context, have records, want bool) (*Vote, err
 	return given, nil
 }
 
-// count adds to a counter of the post, on the condition that the post is open.
+// count adds by to a counter of the post (Counts), in the transaction. If the post's status
+// is not one of Ready, the transaction fails with table.ErrConflict.
 func count(tx *table.Tx, post, counter string, by int) {
 	tx.Update(Key(post), table.Change{Add: map[string]any{counter: by, "version": 1}}).
 		If("'status' IN (?, ?, ?)", string(UnderReview), string(Planned), string(InProgress)).Else(table.ErrConflict)
 }
 
-// found decodes the post from an item. It returns a 404 if there is none.
+// found decodes the post from an item. It returns a 404 if the item does not exist.
 func found(it table.Item) (Post, error) {
 	if !it.Found() {
 		return Post{}, fault.NotFound()
@@ -128,9 +132,9 @@ type Comment struct {
 	CreatedAt string `json:"createdAt" format:"date-time" doc:"When it was written."`
 }
 
-// Comment adds a comment and counts it. post is the item that the caller read.
-// Errors: 404; 409 if the post is closed or if the operator or the tenant has
-// reached its limit of comments on the post.
+// Comment adds a comment and counts it. post is the post's item as it was read; Comment
+// reads it again after a conflict. Errors: 404; 409 if the post's status does not accept
+// comments, or if the operator or the tenant has reached its limit of comments on the post.
 func (s Store) Comment(ctx context.Context, post table.Item, body string) (*Comment, error) {
 	given := &Comment{ID: ids.New(ids.Comment, s.Now), Body: body, IsMine: true, CreatedAt: timestamp.Format(s.Now)}
 	stale := false
@@ -160,8 +164,9 @@ func (s Store) Comment(ctx context.Context, post table.Item, body string) (*Comm
 	return given, nil
 }
 
-// resolve returns the post's id for an id or a slug. It does not look up an id.
-// It returns a 404 if no post has the slug.
+// resolve returns the id of the post with the name, an id or a slug. It returns an id
+// without a read. For a slug, it reads the item at slugKey with the function slug, such as
+// Handle.Get. Errors: a 404 if no post has the slug.
 func (s Store) resolve(
 	ctx context.Context, name string, slug func(context.Context, table.Key) (table.Item, error),
 ) (string, error) {

@@ -12,18 +12,19 @@ import (
 	"svc/pkg/data/table"
 )
 
-// texts finds posts by their folded texts. A process keeps up to maxBytes of
-// texts in memory. Each search reads only the rows of the last two minutes
-// (settled) and those added since the last search. If all texts fit, this is one
-// short query after the first search. Otherwise each search reads the other texts
-// again. Therefore a search is complete for any number of posts, and the memory is
-// bounded. Only a row with a time before its write may be missed (reload).
+// texts finds posts by their folded texts, which are in the search rows of partition
+// (textPartition). A process keeps up to maxBytes of texts in memory. Each search reads
+// only the rows of the last two minutes (settled) and those added since the last search.
+// If all texts fit into memory, that is one short query. Otherwise each search reads the
+// texts that do not fit again. Therefore a search is complete for any number of posts, and
+// the memory is bounded. A search may miss only a row whose range key has a time before the
+// row was written (reload).
 type texts struct {
 	partition string
 	maxBytes  int
 
 	mu  sync.Mutex
-	now *loadedTexts // replaced after reload
+	now *loadedTexts // the texts in memory, discarded when they are older than reload
 }
 
 // loadedTexts are the texts in memory. Until one search has read all rows, the
@@ -31,7 +32,7 @@ type texts struct {
 // texts concurrently.
 type loadedTexts struct {
 	at      time.Time
-	loading chan struct{} // holds a token while a search reads all rows
+	loading chan struct{} // a semaphore: holds a value while a search reads all rows
 
 	mu     sync.RWMutex
 	posts  map[string][]string // folded texts by post
@@ -46,19 +47,18 @@ const (
 	// With the overhead of garbage collection, both stay well below the
 	// function's 512 MB.
 	textMemory = 96 << 20
-	// settled is the age from which on all rows are in the table: no row with
-	// an earlier time can still appear. It is longer than a request takes plus
-	// the clock skew.
+	// settled is how long a row may still be missing in the table after the time in its
+	// range key. It is longer than a request takes plus the clock skew.
 	settled = 2 * time.Minute
-	// reload is how long texts stay in memory. If a row's time is earlier than
-	// its write, as in demo data, searches find the row after reload at the
+	// reload is how long texts stay in memory. Demo data has rows that are written long
+	// after the time in their range keys. Searches find such a row after reload at the
 	// latest.
 	reload = time.Hour
 	// rowOverhead is the memory of a post without its texts, in bytes.
 	rowOverhead = 200
 )
 
-// matching returns the posts whose texts contain each word of query, folded.
+// matching returns the ids of the posts whose texts contain each word of query, folded.
 func (x *texts) matching(ctx context.Context, p table.Platform, now time.Time, query string) (map[string]bool, error) {
 	words := strings.Fields(plaintext.Fold(query))
 	found := map[string]bool{}
@@ -82,7 +82,8 @@ func (x *texts) matching(ctx context.Context, p table.Platform, now time.Time, q
 	return found, nil
 }
 
-// current returns the texts in memory. After reload it begins with an empty set.
+// current returns the texts in memory. If they are older than reload, it discards them and
+// returns none: the search then reads all rows again.
 func (x *texts) current(now time.Time) *loadedTexts {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -92,8 +93,8 @@ func (x *texts) current(now time.Time) *loadedTexts {
 	return x.now
 }
 
-// update reads the rows added since the last update. It passes rows that do not
-// fit into memory to match.
+// update reads the search rows that are not in memory yet and adds their texts to l. It
+// calls match for each row that does not fit into memory.
 func (x *texts) update(
 	ctx context.Context, p table.Platform, l *loadedTexts, now time.Time, match func(post string, all []string),
 ) error {
@@ -131,8 +132,11 @@ func (l *loadedTexts) start() (from string, loaded bool) {
 	return l.from, l.loaded
 }
 
-// add stores the rows that are not stored yet. It passes the rows that do not
-// fit to match, and returns true from the first of them on.
+// add adds the texts of the rows to those in memory, unless they are there already. full
+// says that an earlier row did not fit; then no further one is added. add calls match for
+// each new row that it does not add, and returns the new value of full. l.from moves to the
+// last row, but not past horizon, the range key of rows that were written settled ago. Past
+// horizon, rows may still appear between those that were read.
 func (l *loadedTexts) add(rows []table.Item, maxBytes int, horizon string, full bool,
 	match func(post string, all []string)) (bool, error) {
 	l.mu.Lock()
@@ -146,7 +150,7 @@ func (l *loadedTexts) add(rows []table.Item, maxBytes int, horizon string, full 
 		if err := row.Decode(&all); err != nil {
 			return full, err
 		}
-		for i, text := range all { // an older build may have folded it in another way
+		for i, text := range all { // an older build may have folded the text in another way
 			all[i] = plaintext.Fold(text)
 		}
 		if size := folded(all); !full && l.bytes+size <= maxBytes {
@@ -162,7 +166,7 @@ func (l *loadedTexts) add(rows []table.Item, maxBytes int, horizon string, full 
 	return full, nil
 }
 
-// folded returns the memory that a post's texts use, in bytes.
+// folded returns the memory that a post's folded texts use, in bytes.
 func folded(all []string) int {
 	size := rowOverhead
 	for _, text := range all {
@@ -173,6 +177,6 @@ func folded(all []string) int {
 
 // textPosition returns the lowest range key of rows written at t or later.
 func textPosition(t time.Time) string {
-	const timeDigits = 10 // of a ULID
+	const timeDigits = 10 // characters of a ULID that hold its time
 	return ids.New(ids.Post, t)[:len(ids.Post+"_")+timeDigits]
 }

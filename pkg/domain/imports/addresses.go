@@ -7,7 +7,8 @@ import (
 	"svc/pkg/edge/api"
 )
 
-// save returns the address of a row.
+// save reads a saved address from the cells of a row of the file, by column. It returns the
+// first fault of the cells, nil if there is none.
 func (o Options) save(cells map[string]string) (s address.Save, f *Fault) {
 	if s.Lat, f = o.degrees(cells, "lat"); f != nil {
 		return s, f
@@ -27,6 +28,8 @@ func (o Options) save(cells map[string]string) (s address.Save, f *Fault) {
 	return s, faultOf(s.Check(), nil)
 }
 
+// address saves the address of the row ref, in the transaction of the current step of the
+// import. It counts the row as created, updated or unchanged.
 func (a *applying) address(ctx context.Context, ref *reference) error {
 	created, changed, err := ref.save.Join(ctx, a.tx, a.g.Tenant, ref.person, a.found[ref.stored], a.g.By.At)
 	switch {

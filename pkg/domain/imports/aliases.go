@@ -5,9 +5,11 @@ import (
 	"strings"
 )
 
-// words are headings that other programs write, folded, by the column that they mean: in
-// English, German, Dutch, French, Spanish, Italian, Polish, Hungarian, Portuguese, and
-// in Chinese and Japanese where they say the order of names.
+// words lists, for each column of an import, the headings that other programs use for it, in
+// folded form: letters and digits only, in small letters without accents. The languages
+// are English, German, Dutch, French, Spanish, Italian, Polish, Hungarian and Portuguese,
+// with some Chinese, Japanese, Korean and Vietnamese headings. familyFirst is a whole
+// name that begins with the family name.
 var words = map[string]string{
 	"email": `mail emailaddress customeremail rideremail emailadresse mailadresse emailadres mailadres courriel
 		adresseemail adressemail adressecourriel adresseelectronique correo correoelectronico direccionemail
@@ -94,9 +96,11 @@ var words = map[string]string{
 		metodaplatnosci formaplatnosci fizetesimod formadepagamento metododepagamento`,
 }
 
-// aliases are the columns that words mean.
+// aliases maps each folded heading of words to its column.
 var aliases = aliasesOf(words)
 
+// aliasesOf inverts a table such as words, which has the headings of each column as a text,
+// separated by blanks. The result maps each heading to its column.
 func aliasesOf(words map[string]string) map[string]string {
 	all := map[string]string{}
 	for column, text := range words {
@@ -107,6 +111,7 @@ func aliasesOf(words map[string]string) map[string]string {
 	return all
 }
 
+// setOf returns the set of the words of a text, which are separated by blanks.
 func setOf(text string) map[string]bool {
 	all := map[string]bool{}
 	for _, word := range strings.Fields(text) {
@@ -115,28 +120,32 @@ func setOf(text string) map[string]bool {
 	return all
 }
 
-// bareNames are headings of a whole name. If the file also has a column with the first or
-// last name, they are headings of the other part.
+// bareNames are folded headings that usually mean a whole name. In a file that also has a
+// column for the first or the last name, such a heading means the other part.
 var bareNames = setOf("name nom nombre nome naam nev")
 
-// furtherNames follow the name that another column has, and precedingNames stand before it.
+// furtherNames are headings of cells that are appended to a name in another column, such as
+// a middle name. Cells of precedingNames, such as "van der", are put before it.
 var (
 	furtherNames = setOf(`middlename middlenames middleinitial secondname segundonombre zweitervorname tweedevoornaam
 		deuxiemeprenom secondonome drugieimie masodikutonev segundoapellido apellidomaterno`)
 	precedingNames = setOf("tussenvoegsel tussenvoegsels voorvoegsel voorvoegsels namenszusatz")
 )
 
+// isFurther reports whether a folded heading means a part of a name, such as a middle name,
+// that is joined to a name in another column.
 func isFurther(fold string) bool { return furtherNames[fold] || precedingNames[fold] }
 
-// houseNumbers and postalCodes are parts of an address that no comma separates from the
-// part before, and behind.
+// houseNumbers are headings of columns whose cells are joined to the part of the address
+// before them without a comma. No comma follows a cell of a postalCodes column.
 var (
 	houseNumbers = setOf("hausnummer huisnummer housenumber houseno civico nrdomu hazszam numerodacasa")
 	postalCodes  = setOf(`plz postleitzahl postcode codepostal codigopostal cap kodpocztowy iranyitoszam zip zipcode
 		postalcode defaultaddresszip`)
 )
 
-// statuses and payments are what other programs write for our values, folded.
+// statuses and payments map what other programs write in a cell, folded, to our values of
+// status and paymentType, such as CANCELLED and CARD.
 var (
 	statuses = valuesOf(map[string]string{
 		"completed": `complete completado done finished ended dropoffcompleted abgeschlossen beendet erledigt voltooid
@@ -155,7 +164,8 @@ var (
 	})
 )
 
-// valuesOf returns the value that each word stands for, and each value for itself.
+// valuesOf inverts a table that has, for each of our values, the words of other programs as
+// a text. The result maps each word, and the value in small letters, to the value in capitals.
 func valuesOf(words map[string]string) map[string]string {
 	all := map[string]string{}
 	for value, text := range words {
@@ -166,8 +176,8 @@ func valuesOf(words map[string]string) map[string]string {
 	return all
 }
 
-// meant returns our value for another program's word, and the word in capitals if there
-// is none.
+// meant returns our value for a word of another program, from the table among (statuses or
+// payments). If the table does not have the word, meant returns the word in capitals.
 func meant(word string, among map[string]string) string {
 	return cmp.Or(among[folded(word)], strings.ToUpper(word))
 }

@@ -14,7 +14,8 @@ import (
 	"svc/pkg/edge/api"
 )
 
-// Policy is what every import needs. Its kind needs more.
+// Policy is what every import requires of the operator. Each kind of import also requires
+// the policy of its own.
 var Policy = authz.Operators("tenant.imports:write", "IMPORT_DATA")
 
 // Rows returns the endpoints of imports.
@@ -37,7 +38,9 @@ func Rows() []api.Row {
 				"`tenant.customers:write` and `CREATE_CUSTOMERS`, `tenant.drivers:write` and `CREATE_DRIVERS`, or "+
 				"`tenant.trips:write` and `CREATE_TRIPS`. Imported people have no password.\n\n`trips` are rides of another "+
 				"system that have ended. `tripId` names a ride there. They count in reports, move no money and get no receipt. "+
-				"A time without an offset is one of the company's time zone.")),
+				"A time without an offset is one of the company's time zone."),
+			api.NoEvent("`import.completed` tells when it ended; people of its rows have events, past trips have none, because "+
+				"they are history")),
 		api.Get("/api/v1/imports", "svc_list_imports", Policy, list, api.Extension(), api.Tag(tag),
 			api.Summary("List one's imports"), api.Text("The imports that the caller has requested in the last 30 days, "+
 				"newest first. Addresses are null.")),
@@ -54,10 +57,12 @@ func Rows() []api.Row {
 				"nothing else has changed one of them. Else `undo.status` becomes `REFUSED`, `undo.reason` names the ride, and "+
 				"all stay. An import of people or addresses is a 409 that says what to do instead. It also needs "+
 				"`tenant.trips:delete` and `DELETE_TRIPS`. Ask `GET /api/v1/imports/{id}` until `undo.status` is not `RUNNING`. "+
-				"It may be repeated.")),
+				"It may be repeated."),
+			api.NoEvent("each ride that it removes has `trip.deleted`")),
 	}
 }
 
+// tag is the group of these endpoints in the OpenAPI document.
 const tag = "Imports"
 
 type createInput struct {
@@ -73,6 +78,8 @@ type createInput struct {
 	}
 }
 
+// create stores a new import, which waits for its file. Errors: a 409 if the tenant has
+// maxOpen unfinished imports.
 func create(ctx context.Context, c *api.Caller, in *createInput) (*Job, error) {
 	b := in.Body
 	job, err := New(Options{b.Kind, b.Format, b.Key, b.Mode, b.Encoding, b.Decimal, b.Dates, b.Map}, c.Now)
@@ -107,7 +114,9 @@ func create(ctx context.Context, c *api.Caller, in *createInput) (*Job, error) {
 	})
 }
 
-// list reads by-g1 T#t#IMPORTS#actor.
+// list returns the imports that the caller has requested, newest first.
+//
+// Access pattern: by-g1 T#t#IMPORTS#actor backward.
 func list(ctx context.Context, c *api.Caller, in *api.Paging) (*api.Page[Job], error) {
 	return api.ListPage(ctx, c, *in, api.List[Job]{Name: "imports", Filters: []string{c.Actor.Subject},
 		Partitions: []string{own(c.Tenant, c.Actor.Subject)}, Query: table.Query{Index: 1, Backward: true},
@@ -121,7 +130,9 @@ type getInput struct {
 	ID string `path:"id" doc:"Identifier of the import." example:"imp_01JT7M4C6Q8V2N5X9B3D1F7H0K"`
 }
 
-// read reads a job of the caller's.
+// read returns the import with the id, which the caller must have requested. The import was
+// read together with the access checks. Errors: a 404 for another operator's import, or one
+// that has expired.
 func read(ctx context.Context, c *api.Caller, id string) (Record, error) {
 	if !ids.Valid(ids.Import, id) {
 		return Record{}, fault.NotFound()
@@ -137,6 +148,8 @@ func read(ctx context.Context, c *api.Caller, id string) (Record, error) {
 	return r, err
 }
 
+// get returns an import that the caller has requested. An import that waits for its file has
+// an address for the upload. One that has ended has an address of the failed rows.
 func get(ctx context.Context, c *api.Caller, in *getInput) (*Job, error) {
 	r, err := read(ctx, c, in.ID)
 	switch {
@@ -156,7 +169,9 @@ type faultsInput struct {
 	api.Paging
 }
 
-// faults reads T#t#IMPORT#id FAULT#.
+// faults returns the faults of an import's rows.
+//
+// Access pattern: T#t#IMPORT#id, FAULT#….
 func faults(ctx context.Context, c *api.Caller, in *faultsInput) (*api.Page[Fault], error) {
 	r, err := read(ctx, c, in.ID)
 	if err != nil {
@@ -167,8 +182,8 @@ func faults(ctx context.Context, c *api.Caller, in *faultsInput) (*api.Page[Faul
 		Map: table.DecodeDoc[Fault]})
 }
 
-// Faults reads which rows of a job have a fault and where each is in the file, in
-// the file's order.
+// Faults reads the rows with a fault of the import with the id, in the file's order. Each
+// Row has its number and its place in the file, but no cells.
 func Faults(ctx context.Context, t table.Tenant, id string) (rows []Row, err error) {
 	for items, err := range t.Pages(ctx, Key(t, id).PK, table.Query{Prefix: "FAULT#", Limit: 500, Consistent: true}) {
 		if err != nil {
@@ -185,9 +200,10 @@ func Faults(ctx context.Context, t table.Tenant, id string) (rows []Row, err err
 	return rows, nil
 }
 
-// BadRow decodes a stored fault.
+// BadRow decodes a stored fault, and the row that it is about. The item may come from
+// FaultItem and need not be stored yet.
 func BadRow(it table.Item) (Row, Fault, error) {
-	s, ok := it.Doc.(stored) // not stored yet
+	s, ok := it.Doc.(stored) // true if the item was not stored yet
 	if !ok {
 		var err error
 		if s, err = table.DecodeDoc[stored](it); err != nil {
@@ -197,7 +213,8 @@ func BadRow(it table.Item) (Row, Fault, error) {
 	return Row{N: s.Row, Line: s.Line, From: s.From, To: s.To}, s.Fault, nil
 }
 
-// CopyRows copies the header and some rows of a file, as they are. The rows are in the
+// CopyRows copies the header and the given rows of the file in to w, byte for byte. s is the
+// file's shape. CopyRows adds a line break to a row without one. The rows must be in the
 // file's order.
 func CopyRows(w io.Writer, in io.Reader, s Shape, rows []Row) error {
 	if _, err := io.CopyN(w, in, s.Head); err != nil {

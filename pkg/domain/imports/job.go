@@ -13,10 +13,11 @@ import (
 	"svc/pkg/edge/api"
 )
 
-// Status is the state of a job.
+// Status is the state of an import. Failed means that the import stopped; Import.Error
+// says why. An import whose rows have faults ends as Done.
 type Status string
 
-// The statuses.
+// The statuses of an import.
 const (
 	Waiting    Status = "WAITING"
 	Validating Status = "VALIDATING"
@@ -25,7 +26,7 @@ const (
 	Failed     Status = "FAILED"
 )
 
-// Options say how a file is read.
+// Options are what a request for an import asks for, and say how its file is read.
 type Options struct {
 	Kind     string `json:"kind" enum:"customers,drivers,addresses,trips" doc:"What the rows are."`
 	Format   string `json:"format" enum:"csv,ndjson" doc:"The form of the file."`
@@ -34,7 +35,8 @@ type Options struct {
 	Encoding string `json:"encoding" enum:"utf-8,latin1" doc:"The characters of the file; latin1 is Windows-1252."`
 	Decimal  string `json:"decimal" enum:"point,comma" doc:"What separates the decimals of a number."`
 	Dates    string `json:"dates,omitempty" enum:"iso,dmy,mdy" doc:"The order of day, month and year in dates such as 31/01/2026; absent in imports of older builds."`
-	// Map says what columns are made from. Its form is that of --map of svc import.
+	// Map says what columns are made from. Each element has the form of one --map of svc
+	// import.
 	Map []string `json:"map,omitempty" doc:"What columns are made from, as requested; absent for nothing."`
 }
 
@@ -70,15 +72,15 @@ type Import struct {
 type Record struct {
 	Import
 	By    authz.Standing `json:"by"`
-	Tag   string         `json:"tag,omitempty"` // of the uploaded file; another upload has another one
+	Tag   string         `json:"tag,omitempty"` // the file store's tag of the uploaded file; it changes with each upload
 	Shape Shape          `json:"shape"`
-	// Reading is Shape.Reading. An older build keeps a member that it does not know of the
-	// record, and not of the shape.
+	// Reading is a copy of Shape.Reading. It is stored here because an older build that
+	// writes the record keeps unknown members of the record, but not those of Shape.
 	Reading *Reading `json:"reading,omitempty"`
-	Place   Place    `json:"place"`           // the rows before it are done
-	Lease   string   `json:"lease,omitempty"` // until when a runner may work on the job
+	Place   Place    `json:"place"`           // where to go on: all rows before it are done
+	Lease   string   `json:"lease,omitempty"` // until when one process of functions/jobs has the job to itself
 	Gone    bool     `json:"gone,omitempty"`  // the files were deleted
-	// Undoing is the state of Undo.
+	// Undoing is how far the undo of the import is; nil if nobody asked for one.
 	Undoing *undo `json:"undoing,omitempty"`
 
 	Version  int64         `json:"-"`
@@ -86,9 +88,9 @@ type Record struct {
 }
 
 const (
-	// FileLife is how long the files of a job are kept.
+	// FileLife is how long the files of an import are kept.
 	FileLife = 7 * 24 * time.Hour
-	// JobLife is how long a job is listed.
+	// JobLife is how long an import is listed.
 	JobLife = 30 * 24 * time.Hour
 	// maxOpen is how many unfinished imports a tenant may have.
 	maxOpen = 10
@@ -96,17 +98,19 @@ const (
 	MaxFaults = 1000
 )
 
-// Key returns the key of a job.
+// Key returns the key of the import with the id.
 func Key(t table.Tenant, id string) table.Key { return t.Key("IMPORT", id, "IMPORT") }
 
+// own returns the partition of by-g1 with the imports that an operator requested.
 func own(t table.Tenant, actor string) string { return t.Partition("IMPORTS", actor) }
 
-// All returns the partition of by-g3 with the tenant's jobs.
+// All returns the partition of by-g3 with all imports of the tenant.
 func All(t table.Tenant) string { return t.Partition("IMPORTS") }
 
+// open returns the partition of by-g2 with the tenant's unfinished imports.
 func open(t table.Tenant) string { return t.Partition("IMPORTS") }
 
-// Kind stores jobs.
+// Kind says how the record of an import is stored.
 var Kind = table.Kind[Record]{Type: "import", Personal: "files that operators brought, faults of their rows",
 	Erasure: "deletes the files and unknown headings; faults name nobody",
 	Row: func(t table.Tenant, _ string, r Record) table.Item {
@@ -129,24 +133,27 @@ var Kind = table.Kind[Record]{Type: "import", Personal: "files that operators br
 		return r, err
 	}}
 
+// expires returns when the record and its faults expire.
 func (r Record) expires() time.Time {
-	created, _ := timestamp.Parse(r.CreatedAt) // written by this package
+	created, _ := timestamp.Parse(r.CreatedAt) // cannot fail: this package wrote the time
 	return created.Add(JobLife)
 }
 
-// Done reports whether no work is left.
+// Done reports whether the import has ended, with or without success. An undo may still
+// run.
 func (r Record) Done() bool { return r.Status == Done || r.Status == Failed }
 
 // File returns the name of the uploaded file in the store.
 func (r Record) File(t table.Tenant) string { return "imports/" + t.ID() + "/" + r.ID + "." + r.Format }
 
-// FailedFile returns the name of the file with the failed rows.
+// FailedFile returns the name, in the store, of the file with the failed rows.
 func (r Record) FailedFile(t table.Tenant) string {
 	return "imports/" + t.ID() + "/" + r.ID + ".failed." + r.Format
 }
 
-// countOpen reads by-g2 T#t#IMPORTS: the unfinished imports of the tenant, at most
-// maxOpen.
+// countOpen returns how many imports of the tenant are unfinished, at most maxOpen.
+//
+// Access pattern: by-g2 T#t#IMPORTS.
 func countOpen(ctx context.Context, t table.Tenant, _ api.Peek) (int, error) {
 	page, err := t.Query(ctx, open(t), table.Query{Index: 2, Limit: maxOpen})
 	return len(page.Items), err
@@ -165,24 +172,27 @@ type ImportFault struct {
 	Message string `json:"message" doc:"What is wrong, and what is expected."`
 }
 
-// stored is a fault with the row's place in the file.
+// stored is a fault as it is stored, with the byte offsets in the file at which its row
+// begins and ends.
 type stored struct {
 	Fault
 	From int64 `json:"from"`
 	To   int64 `json:"to"`
 }
 
+// The declaration of the items that hold faults (table.Kind).
 var _ = table.Kind[any]{Type: "importFault", Personal: "files that operators brought, faults of their rows",
 	Erasure: "deletes the files and unknown headings; faults name nobody", Once: "what is wrong with a row of a file"}
 
-// FaultItem returns the stored form of a fault.
+// FaultItem returns the stored form of the fault f of a row of the file.
 func (r Record) FaultItem(t table.Tenant, row Row, f Fault) table.Item {
 	f.Row, f.Line = row.N, row.Line
 	return table.Item{Key: table.Key{PK: Key(t, r.ID).PK, SK: fmt.Sprintf("FAULT#%06d", row.N)}, Type: "importFault",
 		Doc: stored{f, row.From, row.To}, Expires: r.expires()}
 }
 
-// New returns a job without an id. Errors: a 400 with every fault.
+// New returns an import that waits for its file. The caller sets the ID. Empty options get
+// their defaults. Errors: a 400 with every fault of the options.
 func New(o Options, now time.Time) (Job, error) {
 	for _, d := range []struct {
 		field *string
@@ -205,10 +215,11 @@ func New(o Options, now time.Time) (Job, error) {
 	return Job{Options: o, Status: Waiting, CreatedAt: at, UpdatedAt: at}, wrong.Err()
 }
 
-// Shown is what the audit log shows of a job.
+// Shown returns what the audit log shows of an import: its options.
 func (j Import) Shown() any { return j.Options }
 
-// Add adds what a step did.
+// Add records that a step of the import is done: Place moves past its rows, and its counts
+// are added to those of the import.
 func (r *Record) Add(s Step) {
 	r.Place = s.Next
 	r.Created, r.Updated = r.Created+s.Created, r.Updated+s.Updated

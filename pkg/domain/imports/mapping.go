@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// joined is a column that is made from cells and texts.
+// joined is a column whose text is made of several cells of a row and of fixed texts.
 type joined struct {
 	Column string `json:"column"`
 	Parts  []part `json:"parts"`
 }
 
-// part is a text, and a cell that follows it.
+// part is a fixed text and the cell that follows it.
 type part struct {
 	Text   string            `json:"text,omitempty"`
-	Cell   int               `json:"cell,omitempty"`   // from 1 on; 0 for none
-	Values map[string]string `json:"values,omitempty"` // what stands for a cell, by its text in small letters; "*" for any other text
+	Cell   int               `json:"cell,omitempty"`   // number of the cell in the row, from 1 on; 0 for none
+	Values map[string]string `json:"values,omitempty"` // replacements by the cell's text in small letters; "*" for others
 }
 
-// of returns the column's text, "" if all its cells are empty. A text between two cells
-// is left out if one of them is empty.
+// of returns the joined column's text for the cells of a row. It is "" if all cells that
+// the column uses are empty. The text between two cells is left out if one of them is empty.
 func (j joined) of(cells []string) string {
 	var b strings.Builder
 	between, filled := "", !slices.ContainsFunc(j.Parts, func(p part) bool { return p.Cell > 0 })
@@ -48,24 +48,28 @@ func (j joined) of(cells []string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// template is one element of map: which column is made, and from what.
+// template is one element of Options.Map, parsed: the column, and what its text is made
+// of.
 type template struct {
 	column string
 	parts  []templatePart
 }
 
+// templatePart is a fixed text and the heading of the cell that follows it. heading is ""
+// for a text alone. values replace cells, as in part.
 type templatePart struct {
 	text, heading string
 	values        map[string]string
 }
 
 const (
-	mostTemplates = 50
+	mostTemplates = 50  // elements of Options.Map
 	longest       = 500 // characters of a template
 )
 
-// templateOf reads COLUMN=HEADING, COLUMN=TEMPLATE with {HEADING} in it, or COLUMN:=TEXT.
-// An error says what was expected.
+// templateOf parses one element of Options.Map: COLUMN=HEADING, COLUMN=TEMPLATE with
+// {HEADING} in it, or COLUMN:=TEXT. known are the columns of the kind of import. An error
+// says what was expected.
 func templateOf(text string, known []string) (t template, err error) {
 	column, rest, ok := strings.Cut(text, "=")
 	column, constant := strings.CutSuffix(column, ":")
@@ -110,7 +114,8 @@ func templateOf(text string, known []string) (t template, err error) {
 	return t, nil
 }
 
-// templates reads the whole map. An error names the element.
+// templates parses all elements of Options.Map. The text of an error is shown to the
+// company.
 func (o Options) templates() (all []template, err error) {
 	if len(o.Map) > mostTemplates {
 		return nil, fmt.Errorf("expected at most %d elements", mostTemplates)
@@ -128,8 +133,10 @@ func (o Options) templates() (all []template, err error) {
 	return all, nil
 }
 
-// mapped applies the map to a header. No other heading means a column that the map has.
-// It returns which headings the map uses.
+// mapped applies Options.Map to a header. A column of the map is made only as the map
+// says, whatever other headings mean. folds are the headings in folded form. used has the
+// indexes of the headings that the map uses. isRow says that the headings are the members
+// of one JSON object, in which a member may be absent.
 func (o Options) mapped(h *header, headings, folds []string, isRow bool) (used map[int]bool, err error) {
 	all, err := o.templates()
 	if err != nil {
@@ -169,7 +176,8 @@ func (o Options) mapped(h *header, headings, folds []string, isRow bool) (used m
 	return used, err
 }
 
-// alone returns the place of the only cell, if the column is that cell as it is.
+// alone returns the index of the column's only cell. ok is false if the column is not one
+// cell without changes.
 func (j joined) alone() (at int, ok bool) {
 	ok = len(j.Parts) == 1 && j.Parts[0].Text == "" && j.Parts[0].Values == nil && j.Parts[0].Cell > 0
 	if ok {
@@ -178,7 +186,8 @@ func (j joined) alone() (at int, ok bool) {
 	return at, ok
 }
 
-// headingAt returns which heading is meant, -1 for none.
+// headingAt returns the index of the heading with the name: the same text, else the same
+// folded text. It is -1 for none.
 func headingAt(name string, headings, folds []string) int {
 	if i := slices.Index(headings, name); i >= 0 {
 		return i

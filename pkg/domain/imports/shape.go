@@ -8,10 +8,11 @@ import (
 	"strings"
 )
 
-// separators are what may separate the cells of a CSV file.
+// separators are the characters that may separate the cells of a CSV file.
 var separators = []string{",", ";", "\t", "|"}
 
-// shapeOf reads the beginning of a file. The errors are for the company.
+// shapeOf finds how a file is written (Shape) from its first maxRow bytes. It takes the
+// separator with which most columns are known. The text of an error is shown to the company.
 func (o Options) shapeOf(in io.Reader) (s Shape, err error) {
 	begin, err := io.ReadAll(io.LimitReader(in, maxRow))
 	if err != nil {
@@ -68,7 +69,8 @@ func (o Options) shapeOf(in io.Reader) (s Shape, err error) {
 	return s, err
 }
 
-// notATable returns the fault of a file that begins as no CSV or NDJSON file does.
+// notATable returns an error for a file that cannot be CSV or NDJSON, such as a workbook.
+// begin is the beginning of the file.
 func notATable(begin []byte, isText bool) error {
 	switch {
 	case len(begin) == 0:
@@ -85,8 +87,8 @@ func notATable(begin []byte, isText bool) error {
 	return nil
 }
 
-// separatorLine returns what the first line names as the separator, as in sep=; and the
-// bytes of that line.
+// separatorLine reads a first line such as sep=; which names the separator. It returns
+// the separator and the length of the line in bytes, "" and 0 if there is no such line.
 func separatorLine(text []byte) (separator string, length int64) {
 	end := bytes.IndexAny(text, "\r\n")
 	if end < 0 {
@@ -102,8 +104,8 @@ func separatorLine(text []byte) (separator string, length int64) {
 	return line[4:], int64(end)
 }
 
-// firstRow returns the cells of the first row, and its bytes. They are -1 if the row
-// cannot be read.
+// firstRow returns the cells of the first row of a CSV text, which comma separates, and the
+// length of the row in bytes. The length is -1 if the row cannot be read.
 func firstRow(text []byte, comma string) ([]string, int64) {
 	r := csv.NewReader(newCellText(bytes.NewReader(text), comma[0]))
 	r.Comma = rune(comma[0])
@@ -114,7 +116,7 @@ func firstRow(text []byte, comma string) ([]string, int64) {
 	return cells, r.InputOffset()
 }
 
-// lineBreaks returns how many line breaks a text has.
+// lineBreaks counts the line breaks of a text: LF, CR, or CR and LF together.
 func lineBreaks(text []byte) int {
 	return bytes.Count(text, []byte("\n")) + bytes.Count(text, []byte("\r")) - bytes.Count(text, []byte("\r\n"))
 }

@@ -9,14 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// charset returns how a file is encoded, and how many bytes its mark has. ok is false
-// for a file that is no text.
+// charset finds the encoding of a file from its beginning, and the length of its byte
+// order mark. name is "" for an encoding that is read byte for byte. ok is false for a
+// file that is not text.
 func charset(begin []byte) (name string, mark int64, ok bool) {
 	zero := func(at int) bool { return at < len(begin) && begin[at] == 0 }
 	switch {
 	case bytes.HasPrefix(begin, []byte{0xef, 0xbb, 0xbf}):
 		mark = 3
-	case bytes.HasPrefix(begin, []byte{0xff, 0xfe}) && (!zero(2) || !zero(3)): // the latter is UTF-32
+	case bytes.HasPrefix(begin, []byte{0xff, 0xfe}) && (!zero(2) || !zero(3)): // FF FE 00 00 begins UTF-32
 		return utf16Little, 2, true
 	case bytes.HasPrefix(begin, []byte{0xfe, 0xff}):
 		return utf16Big, 2, true
@@ -28,13 +29,14 @@ func charset(begin []byte) (name string, mark int64, ok bool) {
 	return "", mark, bytes.IndexByte(begin, 0) < 0
 }
 
-// The encodings that a file is converted from. Bytes of the others are read as they are.
+// The encodings from which a file is converted to UTF-8. A file in any other encoding is
+// read byte for byte.
 const (
 	utf16Little = "utf-16le"
 	utf16Big    = "utf-16be"
 )
 
-// encoded returns a character of ASCII as the file has it.
+// encoded returns the ASCII character char in the encoding of the file.
 func (s Shape) encoded(char string) []byte {
 	switch s.Charset {
 	case utf16Little:
@@ -45,13 +47,14 @@ func (s Shape) encoded(char string) []byte {
 	return []byte(char)
 }
 
-// source is the text of a file, from a place on. It knows where in the file each line of
-// the text ends.
+// source is a file's text in UTF-8, from the beginning of a line on. It maps the end of a
+// line in the text to an offset in the file.
 type source struct {
 	io.Reader
-	wide *wide // nil if the text has the file's bytes
+	wide *wide // nil if the text is the file's bytes as they are
 }
 
+// newSource returns the text of the file in, in UTF-8. charset is Shape.Charset.
 func newSource(in io.Reader, charset string) source {
 	if charset == "" {
 		return source{Reader: in}
@@ -60,8 +63,9 @@ func newSource(in io.Reader, charset string) source {
 	return source{w, w}
 }
 
-// place returns how many bytes of the file the text has up to the end of a line, or up
-// to its own end. The ends must be asked for in their order.
+// place converts an offset in the text to an offset in the file, counted from where the
+// source began. end must be the end of a line or of the text, and may not become smaller
+// from call to call.
 func (s source) place(end int64) int64 {
 	if s.wide == nil {
 		return end
@@ -70,7 +74,7 @@ func (s source) place(end int64) int64 {
 		s.wide.last, s.wide.ends = ends[0], ends[1:]
 	}
 	if s.wide.last[0] < end {
-		return s.wide.read // the last line has no end
+		return s.wide.read // end is the end of the text, and the last line has no line break
 	}
 	return s.wide.last[1]
 }
@@ -79,12 +83,14 @@ func (s source) place(end int64) int64 {
 type wide struct {
 	in            *bufio.Reader
 	big           bool
-	text          []byte     // converted, not yet returned
+	text          []byte     // converted, and not returned by Read yet
 	written, read int64      // bytes of the text and of the file so far
-	ends          [][2]int64 // of lines: bytes of the text, and of the file
-	last          [2]int64   // the end that was asked for last
+	ends          [][2]int64 // ends of lines: the offset in the text, and in the file
+	last          [2]int64   // the last element that place removed from ends
 }
 
+// Read implements io.Reader. It writes an invalid byte for half a character, so that its
+// row is a fault.
 func (w *wide) Read(p []byte) (int, error) {
 	for len(w.text) < len(p) {
 		r, err := w.rune()
@@ -96,7 +102,7 @@ func (w *wide) Read(p []byte) (int, error) {
 		}
 		before := len(w.text)
 		if r < 0 {
-			w.text = append(w.text, 0xff) // no character: the row is a fault, as bytes are that are not UTF-8
+			w.text = append(w.text, 0xff) // this byte is not UTF-8, so the row is a fault
 		} else {
 			w.text = utf8.AppendRune(w.text, r)
 		}
@@ -109,7 +115,8 @@ func (w *wide) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// rune returns the next character, -1 for half of one.
+// rune returns the next character. It returns -1 for a surrogate without its pair, and
+// for half a unit at the end.
 func (w *wide) rune() (rune, error) {
 	first, err := w.unit()
 	if err != nil || !utf16.IsSurrogate(first) {
@@ -126,6 +133,7 @@ func (w *wide) rune() (rune, error) {
 	return -1, nil
 }
 
+// unit returns the next 16 bits of the file, or -1 if only one byte is left.
 func (w *wide) unit() (rune, error) {
 	var two [2]byte
 	n, err := io.ReadFull(w.in, two[:])
@@ -135,6 +143,7 @@ func (w *wide) unit() (rune, error) {
 	return w.join(two[:]), err
 }
 
+// join returns the 16-bit unit of two bytes, in the byte order of the file.
 func (w *wide) join(two []byte) rune {
 	if w.big {
 		return rune(two[0])<<8 | rune(two[1])
@@ -142,29 +151,34 @@ func (w *wide) join(two []byte) rune {
 	return rune(two[1])<<8 | rune(two[0])
 }
 
-// cellText is the text of a CSV file as encoding/csv can read it, with the same number of
-// bytes: a CR alone ends a line, as in files of old Macs, and ="0612" is a quoted cell.
+// cellText changes the text of a CSV file so that encoding/csv can read it. The number of
+// bytes stays the same. A CR alone becomes an LF, as files of old Macs need, and ="0612"
+// becomes a quoted cell.
 type cellText struct {
 	in    *bufio.Reader
 	comma byte
 	state cellState
 }
 
+// cellState is where the next byte of a CSV file is in its cell.
 type cellState int
 
-// Where a byte is in its cell.
+// The values of cellState.
 const (
-	beginning   cellState = iota
-	unquoted              // in a cell without quotation marks, or behind the closing one
-	quoted                // within quotation marks
-	quotedMark            // behind a quotation mark, which closes the cell or is the first of two
-	formulaText           // between = and the quotation mark
+	beginning   cellState = iota // at the first byte
+	unquoted                     // in a cell without quotation marks, or after the closing quotation mark
+	quoted                       // within quotation marks
+	quotedMark                   // behind a quotation mark, which closes the cell or is the first of two
+	formulaText                  // between = and the quotation mark
 )
 
+// newCellText returns the changed text (cellText) of the CSV file in. comma separates its
+// cells.
 func newCellText(in io.Reader, comma byte) *cellText {
 	return &cellText{in: bufio.NewReader(in), comma: comma}
 }
 
+// Read implements io.Reader. It returns the changed text.
 func (c *cellText) Read(p []byte) (int, error) {
 	n, err := c.in.Read(p)
 	for i := range n {
@@ -183,12 +197,13 @@ func (c *cellText) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// next returns the byte that stands for b.
+// next returns the byte that replaces b, and updates the state. follows reports whether
+// the byte after b is the given one.
 func (c *cellText) next(b byte, follows func(byte) bool) byte {
 	switch {
 	case c.state == formulaText:
 		c.state = quoted
-		return ' ' // blanks around a cell do not count
+		return ' ' // in place of the quotation mark; blanks around a cell do not count
 	case c.state == quoted:
 		if b == '"' {
 			c.state = quotedMark

@@ -33,44 +33,47 @@ type ImportUndo struct {
 
 // undo is an undo as it is stored.
 type undo struct {
-	By      authz.Standing `json:"by,omitzero"` // the operator; none if svc asked
-	Checked bool           `json:"checked,omitempty"`
-	After   string         `json:"after,omitempty"` // the steps up to it are done
+	By      authz.Standing `json:"by,omitzero"`       // the operator; none if svc asked
+	Checked bool           `json:"checked,omitempty"` // no ride has changed, so the rides are being removed
+	After   string         `json:"after,omitempty"`   // key of the last part that is done; a part is one importMade item
 }
 
 // undoLife is how long after its request an import can be undone.
 const undoLife = 7 * 24 * time.Hour
 
-// undoPolicy is what an undo needs besides the rights of the import.
+// undoPolicy is the access that an undo needs besides Policy.
 var undoPolicy = authz.Operators("tenant.trips:delete", "DELETE_TRIPS")
 
-// UndoNeeds returns what the operator needs for an undo, as long as it runs.
+// UndoNeeds returns the policies that the operator must satisfy until the undo has ended.
 func (j Import) UndoNeeds() []authz.Policy { return []authz.Policy{Policy, undoPolicy} }
 
-// made are the trips that one transaction of a run created.
+// made is the stored form of the trips that one transaction of an import created.
 type made struct {
 	Trips []MadeTrip `json:"trips"`
 }
 
-// MadeTrip is a trip that an import created. If a later import makes it again, it has the
-// same identifier and another code.
+// MadeTrip is a trip that an import created. If a later import creates the trip again, it
+// has the same ID and another code.
 type MadeTrip struct {
 	ID   string `json:"id"`
 	Code string `json:"code"`
 }
 
+// madePrefix is the prefix of the sort keys of importMade items.
 const madePrefix = "MADE#"
 
 var _ = table.Kind[any]{Type: "importMade", Personal: "nothing", Once: "the trips that a part of an import created"}
 
-// MadeItem returns the stored form of what a step created, for an undo. ok is false if
-// that is nothing.
+// MadeItem returns the importMade item of a step, from which an undo finds the trips. ok
+// is false if the step created none.
 func (r Record) MadeItem(t table.Tenant, s Step) (it table.Item, ok bool) {
 	return table.Item{Key: table.Key{PK: Key(t, r.ID).PK, SK: fmt.Sprintf("%s%06d", madePrefix, s.Next.Row)},
 		Type: "importMade", Doc: made{s.Made}, Expires: r.expires()}, len(s.Made) > 0
 }
 
-// Made reads the next parts of an import, at most limit, and the trips that each made.
+// Made reads the next importMade items of an import, at most limit. parts has their sort
+// keys, and trips the trips of each. after is the last sort key that was read, "" to
+// begin.
 //
 // Access pattern: T#t#IMPORT#id MADE#.
 func Made(ctx context.Context, t table.Tenant, id, after string, limit int) (parts []string,
@@ -89,8 +92,9 @@ func Made(ctx context.Context, t table.Tenant, id, after string, limit int) (par
 	return parts, trips, page.More, nil
 }
 
-// BeginUndo lets the undo of an import begin. It changes nothing, and begun is false, if
-// the import is undone already or its undo runs. Errors: a 409 if it cannot be undone.
+// BeginUndo marks the undo of an import as running. begun is false, and nothing changes,
+// if the import is undone already or its undo makes progress. Errors: a 409 if the import
+// cannot be undone.
 func (r *Record) BeginUndo(by authz.Standing, now time.Time) (begun bool, err error) {
 	created, err := timestamp.Parse(r.CreatedAt)
 	switch {
@@ -116,21 +120,25 @@ func (r *Record) BeginUndo(by authz.Standing, now time.Time) (begun bool, err er
 		r.Undo, r.Undoing = &ImportUndo{Status: Undoing, RequestedAt: timestamp.Format(now)}, &undo{By: by}
 		return true, nil
 	}
-	// An older build drops an undo from the list of jobs. Then it goes on.
+	// An older build may have removed the undo from the list of jobs, so a stalled undo is
+	// put there again.
 	last, err := timestamp.Parse(r.UpdatedAt)
 	return now.Sub(last) > stalled, err
 }
 
-// stalled is how long an undo may stand still.
+// stalled is how long a running undo may make no progress. After that, a request puts it
+// in the list of jobs again.
 const stalled = 5 * time.Minute
 
-// Undoes adds an undo to the transaction that has begun.
+// Undoes adds to the transaction what an undo begins with: the changed record, the job
+// and an audit entry.
 func (r Record) Undoes(tx *table.Tx, t table.Tenant, p table.Platform, by audit.By) {
 	tx.Covers(p.Handle).Replace(Kind.Item(t, "", r)).Else(table.ErrConflict)
 	tx.Put(table.Item{Key: due.JobKey(p, t, r.ID), Type: "job"})
 	audit.Append(tx, t, by, "import.undo", r.ID, nil, map[string]any{"trips": r.Created})
 }
 
+// undoes handles a request to undo an import. Repeating it is safe.
 func undoes(ctx context.Context, c *api.Caller, in *getInput) (*Job, error) {
 	if err := c.May(ctx, undoPolicy); err != nil {
 		return nil, err

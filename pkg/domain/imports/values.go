@@ -12,8 +12,8 @@ import (
 	"svc/pkg/base/timestamp"
 )
 
-// shortened matches a long number as a spreadsheet or another program shows it: its last
-// digits may be lost.
+// shortened matches a number in scientific notation, in which a spreadsheet or another
+// program shows a long number. The last digits of the number may be lost.
 var shortened = regexp.MustCompile(`^'?[0-9]{1,3}([.,][0-9]+)?[eE]\+[0-9]{2,}$|` +
 	`^'?[0-9]{1,3}[.,][0-9]+ ?[eE][0-9]{1,3}$`)
 
@@ -21,10 +21,11 @@ var shortened = regexp.MustCompile(`^'?[0-9]{1,3}([.,][0-9]+)?[eE]\+[0-9]{2,}$|`
 var errorValues = []string{"#N/A", "#NV", "#REF!", "#VALUE!", "#NAME?", "#DIV/0!", "#NUM!", "#NULL!", "#SPILL!",
 	"#CALC!"}
 
-// identifiers are the columns in which two rows with the same text are about the same.
+// identifiers are the columns with a number or code that identifies a person or a ride.
 var identifiers = []string{"externalId", "tripId", "driverExternalId", "phone"}
 
-// computed returns the fault of a text that a spreadsheet has made from another.
+// computed returns the fault of a cell that a spreadsheet has damaged: an error value, or
+// an identifier whose last digits are lost. It returns nil for any other text.
 func computed(column, text string) *Fault {
 	switch {
 	case slices.Contains(errorValues, text) || strings.Trim(text, "#") == "" && len(text) > 2:
@@ -37,15 +38,18 @@ func computed(column, text string) *Fault {
 	return nil
 }
 
-// grouped matches a number with groups of three digits, which one character separates.
+// grouped matches a number whose digits are in groups of three, all with the same
+// separator.
 var grouped = regexp.MustCompile(`^[+-]?[0-9]{1,3}(?:( [0-9]{3})+|('[0-9]{3})+|(\.[0-9]{3})+|(,[0-9]{3})+)(?:[.,][0-9]*)?$`)
 
-// blanks are written between groups of digits, and apostrophes.
+// blanks replaces the spaces, apostrophes and minus signs of typography with those of
+// ASCII.
 var blanks = strings.NewReplacer("\u00a0", " ", "\u202f", " ", "\u2009", " ", "’", "'", "−", "-")
 
-// number returns a number with a decimal point. Groups of digits may be separated, if
-// that leaves no doubt: by what does not separate the decimals here, and not where one
-// group alone could be three decimals.
+// number returns the number in a cell's text, with a decimal point and without separators
+// of groups. It returns a fault if the text could mean two numbers: it has a comma although
+// o.Decimal is not comma, or o.Decimal is comma and the text has a single group after a
+// point, as in 1.234.
 func (o Options) number(column, text string) (string, *Fault) {
 	decimal, other := ".", ","
 	if o.Decimal == "comma" {
@@ -70,7 +74,8 @@ func (o Options) number(column, text string) (string, *Fault) {
 	return strings.Replace(text, decimal, ".", 1), nil
 }
 
-// degrees returns the degrees of a cell. They have no groups of digits.
+// degrees returns the latitude or longitude in the cell of the column, with a decimal
+// point. It does not check the range.
 func (o Options) degrees(cells map[string]string, column string) (json.Number, *Fault) {
 	text := blanks.Replace(cells[column])
 	switch {
@@ -86,22 +91,24 @@ func (o Options) degrees(cells map[string]string, column string) (json.Number, *
 }
 
 var (
-	// clock matches what people write between the date and the time, and behind the time.
+	// clock matches a date and a time. Its groups are the date, the time, A or P of AM and
+	// PM, and the offset.
 	clock = regexp.MustCompile(`^(\S+?)(?:,? +| *T *|[tT_])([0-9]{1,2}(?:[:.][0-9]{2}){1,2}(?:[.,][0-9]+)?)` +
 		`(?: *([AaPp])\.?[Mm]\.?)? *([+\-−][0-9:]+|[Zz])?(?: *(?:UTC|GMT|[Zz]))?$`)
 	// utc matches the name of UTC behind a time without an offset.
 	utc = regexp.MustCompile(`[0-9MmAaPp.] *(?:UTC|GMT)$`)
-	// numbers matches a date that does not begin with the year.
+	// numbers matches a date that does not begin with the year, such as 31/01/2026.
 	numbers = regexp.MustCompile(`^([0-9]{1,2})([./-])([0-9]{1,2})[./-]([0-9]{4})$`)
 )
 
-// iso returns a time as ISO 8601 writes it, or the text as it is.
+// iso returns the time in a cell's text in the form of ISO 8601. o.Dates is the order of
+// day and month. iso returns a text that it does not recognize as it is.
 func (o Options) iso(text string) string {
 	text = blanks.Replace(text)
 	date, rest := text, ""
 	if part := clock.FindStringSubmatch(text); part != nil {
 		clock, seconds, _ := strings.Cut(part[2], ".")
-		if !strings.Contains(clock, ":") { // 8.30 and 8.30.00
+		if !strings.Contains(clock, ":") { // a time with points, such as 8.30 or 8.30.00
 			minutes, rest, more := strings.Cut(seconds, ".")
 			if clock, seconds = clock+":"+minutes, ""; more {
 				clock += ":" + rest
@@ -135,9 +142,9 @@ func (o Options) iso(text string) string {
 	return date + rest
 }
 
-// when returns the time of a cell. A time without an offset is in the company's time
-// zone. Where the clock was put back, such a time was there twice: it is the first one
-// that is not before another time, which may be zero.
+// when returns the time in the cell of the column. A time without an offset is in the
+// company's time zone. When clocks are put back, such a time occurs twice. The result is the
+// first of the two, but the second if the first is before the time not. not may be zero.
 func (o Options) when(g Target, cells map[string]string, column string, not time.Time) (time.Time, *Fault) {
 	in, err := timestamp.ParseInput(o.iso(cells[column]))
 	if err != nil {

@@ -8,8 +8,9 @@ import (
 	"svc/pkg/base/plaintext"
 )
 
-// weakWords are headings, folded or without fillers too, that mean a column if no other
-// heading does.
+// weakWords maps folded headings, with or without fillers, to the columns that they may
+// mean. guess uses them for a heading that words does not have, if no other heading means
+// the column.
 var weakWords = aliasesOf(map[string]string{
 	"email": `emailklant emailclient emailcliente emailklienta kundenemail emailkunde correoe ugyfelemail clientemail
 		メール`,
@@ -45,14 +46,15 @@ var weakWords = aliasesOf(map[string]string{
 	"paymentType": "modereglement zahlart bezahlart fizetesmodja",
 })
 
-// fillers are words that say nothing in a heading, and numberWords begin the name of a number.
+// fillers are words that guess ignores in a heading. numberWords are words for "number",
+// which withoutFillers replaces with nr.
 var (
 	fillers     = setOf("a o os as the of de du des d del della dello dei di do da das dos l le la les el los las")
 	numberWords = setOf("n no nr num numero numer number nummer")
 )
 
-// withoutFillers returns a heading, folded, without fillers and without what is in
-// parentheses: "N.º de cliente" is nrcliente, and "Preis (EUR)" is preis.
+// withoutFillers folds a heading and removes fillers and what follows a parenthesis: "N.º
+// de cliente" becomes nrcliente, and "Preis (EUR)" becomes preis.
 func withoutFillers(heading string) string {
 	if open := strings.IndexByte(heading, '('); open > 0 {
 		heading = heading[:open]
@@ -72,11 +74,13 @@ func withoutFillers(heading string) string {
 	return b.String()
 }
 
-// nameColumns are the columns of names.
+// nameColumns are the columns of a person's name, whole or in parts.
 var nameColumns = []string{"name", "familyFirst", "firstName", "lastName"}
 
-// guess finds the columns that no heading means by itself. The first heading that may mean
-// one does. Nobody has a whole name beside its parts.
+// guess gives a column to each heading that has none yet, if the heading may mean one
+// that no other heading has (weakWords). It guesses no column for a whole name if the file
+// has another column of a name. folds are the headings in folded form, and known are the
+// columns of the kind of import.
 func (h *header) guess(headings, folds, known []string) {
 	for i, found := range h.columns {
 		if found != "" {

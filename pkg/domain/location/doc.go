@@ -4,7 +4,9 @@
 // pole or at the antimeridian. H3's library wraps C, and we build without cgo.
 //
 //	place.go      cells, coverings and distances: pure geometry
+//	cover.go      the cells that cover any region, such as a zone
 //	listing.go    a driver's entry in the list by place
+//	relist.go     the entry after a driver comes online or goes offline
 //	nearby.go     search for the drivers around a point
 //	endpoints.go  PUT /me/location
 //

@@ -15,6 +15,7 @@ import (
 	"svc/pkg/edge/api"
 )
 
+// tag is the group of this endpoint in the OpenAPI document.
 const tag = "Dispatch"
 
 // Rows returns the endpoint of locations.
@@ -27,10 +28,13 @@ func Rows() []api.Row {
 				"stored one, and `stored` is false. So it does not matter in which order positions arrive, or from how many "+
 				"devices. A position from more than a minute in the future is a 400. With `sentAt` a wrong clock of the phone "+
 				"is corrected. Without it, the server's time is taken once reports are late by the same lag for three "+
-				"seconds.")),
+				"seconds."),
+			api.NoEvent("it comes every few seconds; `GET /drivers/locations` has the last one")),
 	}
 }
 
+// needs returns the keys of the driver's stored position and of the driver's entry in the
+// list by place. Both items are read together with the access checks.
 func needs(t table.Tenant, p api.Peek) []table.Key {
 	id := p.Actor().Subject
 	return []table.Key{driver.LocationKey(t, id), ListingKey(t, id)}
@@ -55,8 +59,8 @@ type Reported struct {
 	ServerTime string `json:"serverTime" format:"date-time" doc:"The time of the server."`
 }
 
-// tolerance is how far the clock of a phone may be ahead. A position from further ahead
-// would block all true ones, because a later one is not replaced.
+// tolerance is how far in the future the time of a position may be. A position from
+// further in the future would block the true ones, which do not replace a later position.
 const tolerance = time.Minute
 
 // report stores the position unless a later one is stored. Most reports write
@@ -82,7 +86,7 @@ func report(ctx context.Context, c *api.Caller, in *Input) (*Reported, error) {
 		}}.Store(ctx, l, was, entry)
 }
 
-// Reporter stores positions of a driver.
+// Reporter stores the positions of one driver.
 type Reporter struct {
 	Tenant table.Tenant
 	Driver string
@@ -92,8 +96,9 @@ type Reporter struct {
 	Commit func(ctx context.Context, tx *table.Tx, answer any) error
 }
 
-// Store stores the position unless a later one is stored. was is the item of the
-// stored one, and entry that of the driver's place in the list, as they were read.
+// Store stores the position l unless a later one is stored, and returns the response. was
+// is the item of the stored position, and entry the item of the driver's entry in the list
+// by place, as the caller read them.
 func (r Reporter) Store(ctx context.Context, l driver.Location, was, entry table.Item) (out *Reported, err error) {
 	sent := l
 	err = table.Retry(ctx, func(ctx context.Context) (err error) {
@@ -111,7 +116,7 @@ func (r Reporter) Store(ctx context.Context, l driver.Location, was, entry table
 		if !table.Overtaken(err) {
 			return err
 		}
-		items, err := r.Tenant.Batch(ctx, was.Key, entry.Key) // another device came first
+		items, err := r.Tenant.Batch(ctx, was.Key, entry.Key) // another request, maybe of another device, came first
 		if err != nil {
 			return err
 		}
@@ -124,8 +129,9 @@ func (r Reporter) Store(ctx context.Context, l driver.Location, was, entry table
 	return out, nil
 }
 
-// stored returns the response if the stored position was not recorded before l. The phone's
-// clock decides, because positions may arrive in another order.
+// stored returns the response if the position in the item was is as recent as l or more
+// recent. Otherwise it returns nil. It compares the times at which the phone recorded the
+// positions, because positions may arrive in another order.
 func (r Reporter) stored(was table.Item, l driver.Location) (*Reported, error) {
 	old, ok, err := driver.LocationFromItem(was)
 	if !ok || err != nil || old.RecordedAt < l.RecordedAt {
@@ -134,22 +140,25 @@ func (r Reporter) stored(was table.Item, l driver.Location) (*Reported, error) {
 	return &Reported{old, false, !IsFresh(l, r.Now), timestamp.Format(r.Now)}, nil
 }
 
-// The bounds of a phone's slow clock. Positions that a phone kept while it had no network
-// arrive sooner one after the other than they were recorded, so their lags differ.
+// The bounds within which timed takes a phone's clock for slow. A lag is the time from
+// recordedAt to the arrival. Positions that a phone kept while it had no network arrive at
+// shorter intervals than they were recorded, so their lags differ.
 const (
-	slowest  = 24 * time.Hour
-	steady   = 2 * time.Second // by which the lags of one clock differ
-	shortest = 3 * time.Second // for which the lag must last
+	slowest  = 24 * time.Hour  // a longer lag is not taken for a slow clock
+	steady   = 2 * time.Second // the lags of a slow clock differ by at most this
+	shortest = 3 * time.Second // a clock counts as slow after it has lagged this long
 )
 
-// lateness is since when the reports of a driver are late by the same lag.
+// lateness says since when a driver's reports arrive with the same lag: the time from
+// recordedAt to the arrival.
 type lateness struct {
 	since time.Time
 	lag   time.Duration
 }
 
-// timed returns the position with the server's time if the phone's clock is slow. The clock
-// is slow if reports are late by the same lag although time passes between them.
+// timed returns the position l, with the server's time if the phone's clock is slow. The
+// clock counts as slow if reports arrive with the same lag for a while. was is the item of
+// the stored position. The caller must store the returned lateness with the position.
 func (r Reporter) timed(l driver.Location, was table.Item) (driver.Location, lateness, error) {
 	recorded, err := timestamp.Parse(l.RecordedAt)
 	now := lateness{r.Now, r.Now.Sub(recorded)}
@@ -167,10 +176,12 @@ func (r Reporter) timed(l driver.Location, was table.Item) (driver.Location, lat
 	return l, before, nil
 }
 
+// The declaration of the items that hold a driver's position (table.Kind).
 var _ = table.Kind[any]{Type: "location", Personal: "of a driver", Erasure: "deletes"}
 
-// write stores the position and, where it changes, the driver's entry. The
-// position's condition is ErrCondition if a later one is stored.
+// write stores the position l and, if it changes, the driver's entry in the list by place.
+// was and entry are the items that they replace, and answer is the response. Errors:
+// table.ErrCondition if a later position is stored.
 func (r Reporter) write(
 	ctx context.Context, l driver.Location, late lateness, was, entry table.Item, answer any,
 ) error {
@@ -210,11 +221,12 @@ func (r Reporter) write(
 	return r.Commit(ctx, tx, answer)
 }
 
-// corrected returns when the position was measured, by the server's clock. A position that
-// a phone kept without a network looks like one of a slow clock, so only the time at which
-// the phone sent it tells them apart. Two cases change nothing: a plausible time, which may
-// be a satellite's although the phone's clock is wrong, and one after the sending, which is
-// of another clock.
+// corrected returns when the position was measured, by the server's clock. recorded and
+// sent are times of the phone, and now is the server's. A late position may have been
+// kept while there was no network, or the phone's clock may be slow; sent tells which.
+// recorded stays as it is if it is plausible: a satellite may have set it although the
+// phone's clock is wrong. It also stays if it is after sent, because then the two times
+// come from different clocks.
 func corrected(recorded, sent, now time.Time) time.Time {
 	age, wrong := sent.Sub(recorded), now.Sub(sent).Abs()
 	if now.Sub(recorded).Abs() <= tolerance || age < 0 || wrong <= tolerance || wrong > slowest {
@@ -223,8 +235,9 @@ func corrected(recorded, sent, now time.Time) time.Time {
 	return now.Add(-age)
 }
 
-// normalized rounds the numbers and returns the time in the stored form. Phones
-// report a negative heading, speed or accuracy for one that is not known.
+// normalized rounds the numbers and returns the position with its time in the stored
+// form. A negative heading, speed or accuracy becomes nil: phones send it for an unknown
+// value. Errors: a 400 with every fault.
 func (b Position) normalized(now time.Time) (driver.Location, error) {
 	l := &b.Location
 	var wrong fault.Faults

@@ -13,7 +13,8 @@ import (
 	"svc/pkg/domain/driver"
 )
 
-// Candidate is a driver who is online, and where the driver is.
+// Candidate is a driver whom a search has found: one who is online and suits (Search.Suits).
+// Kilometres is the driver's distance from the place of the search.
 type Candidate struct {
 	driver.Record
 	Kilometres float64
@@ -21,9 +22,9 @@ type Candidate struct {
 
 // Search describes which drivers to look for.
 type Search struct {
-	Place      Place
-	Kilometres float64
-	Most       int
+	Place      Place   // center of the search
+	Kilometres float64 // radius of the search; farthest at most
+	Most       int     // how many drivers to find
 	Now        time.Time
 	// Suits reports whether the driver may get the trip. It is called for drivers
 	// who are online and enabled, nearest first within one step of the search.
@@ -34,8 +35,8 @@ type Search struct {
 const (
 	firstCircle = 1.0 // kilometres; the next circles are four times as wide
 	farthest    = 60  // kilometres
-	mostEntries = 500 // of a span
-	mostLooked  = 200 // drivers whose records are read for a circle
+	mostEntries = 500 // entries of a list by place that are read from one span
+	mostLooked  = 200 // drivers whose records are read for one circle
 	atOnce      = 50  // drivers whose records are read in one request
 )
 
@@ -53,7 +54,9 @@ func Nearby(ctx context.Context, t table.Tenant, s Search) ([]Candidate, error) 
 	}
 }
 
-// within searches one circle.
+// within returns the drivers who suit inside of the circle around the place of the search,
+// nearest first. kilometres is the radius of the circle. within stops when it has found
+// s.Most drivers.
 func (s Search) within(ctx context.Context, t table.Tenant, kilometres float64) ([]Candidate, error) {
 	entries, err := Around(ctx, t, drivers, s.Place, kilometres)
 	if err != nil {
@@ -77,8 +80,9 @@ func (s Search) within(ctx context.Context, t table.Tenant, kilometres float64) 
 	return found, nil
 }
 
-// Around reads the entries of a list by place whose cells touch the circle, at most
-// mostEntries of each span. A radius above farthest counts as farthest.
+// Around reads the entries of a list by place whose cells touch the circle around p with
+// the radius kilometres. It reads at most mostEntries of each span, which is a part of the
+// circle. A radius above farthest counts as farthest.
 func Around(ctx context.Context, t table.Tenant, list string, p Place, kilometres float64) ([]table.Item, error) {
 	spans := p.around(t, list, min(kilometres, farthest))
 	pages := make([]table.Page, len(spans))
@@ -101,8 +105,9 @@ func Around(ctx context.Context, t table.Tenant, list string, p Place, kilometre
 	return out, nil
 }
 
-// order returns the ids of the drivers, in the order of the distances at which
-// they were listed.
+// order returns the ids of the drivers in the entries of the list by place. They are ordered
+// by the distance from the place of the search at which they were when the entries were
+// written.
 func (s Search) order(entries []table.Item) ([]string, error) {
 	type one struct {
 		id string
@@ -126,8 +131,8 @@ func (s Search) order(entries []table.Item) ([]string, error) {
 	return out, nil
 }
 
-// look reads the drivers' records and positions, and returns those who are online,
-// whose position is fresh and inside of the circle, and who suit.
+// look reads the records and positions of the drivers with the ids. It returns those who are
+// online, whose position is fresh and at most kilometres away, and who suit.
 func (s Search) look(ctx context.Context, t table.Tenant, ids []string, kilometres float64) ([]Candidate, error) {
 	keys := make([]table.Key, 0, 2*len(ids))
 	for _, id := range ids {
@@ -168,7 +173,7 @@ func (s Search) look(ctx context.Context, t table.Tenant, ids []string, kilometr
 	return out, nil
 }
 
-// IsFresh reports whether the position says where the driver is now.
+// IsFresh reports whether the position is so recent that it says where the driver is now.
 func IsFresh(l driver.Location, now time.Time) bool {
 	at, err := timestamp.Parse(l.RecordedAt)
 	return err == nil && now.Sub(at) <= Fresh

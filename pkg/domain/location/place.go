@@ -11,11 +11,11 @@ import (
 	"svc/pkg/data/table"
 )
 
-// The levels of cells. All cells inside of a larger cell are one range of listed
-// cells.
+// The levels of S2 cells that lists by place use. The tokens of the cells of level listed
+// inside of a larger cell are one range.
 const (
-	partitioned = 9  // of an index partition, about 18 km wide
-	listed      = 13 // by which entries are ordered, about 1.1 km wide
+	partitioned = 9  // level of the cells that have an index partition each, about 18 km wide
+	listed      = 13 // level of the cell of an entry, about 1.1 km wide
 )
 
 // earth is the mean radius of the earth in kilometres (IUGG).
@@ -26,7 +26,7 @@ type Place struct{ point s2.LatLng }
 
 // At returns the place with the coordinates, in degrees.
 func At(lat, lng json.Number) Place {
-	x, _ := lat.Float64() // checked when they were stored
+	x, _ := lat.Float64() // cannot fail: coordinates are checked before they are stored
 	y, _ := lng.Float64()
 	return Place{s2.LatLngFromDegrees(x, y)}
 }
@@ -34,11 +34,12 @@ func At(lat, lng json.Number) Place {
 // Kilometres returns the distance of two places along the great circle.
 func (p Place) Kilometres(q Place) float64 { return p.point.Distance(q.point).Radians() * earth }
 
+// cell returns the S2 cell of the level listed that contains the place.
 func (p Place) cell() s2.CellID { return s2.CellIDFromLatLng(p.point).Parent(listed) }
 
-// margin is how far outside of its listed cell a place may lie without being
-// listed anew, in kilometres. A parked car whose measured position varies at the
-// edge of a cell would else be listed anew again and again.
+// margin is how far, in kilometres, a driver may be outside of the cell of its entry
+// before the entry is replaced. Without it, a parked car at the edge of a cell would get
+// a new entry whenever its measured position varies.
 const margin = 0.1
 
 // near reports whether the place lies in the cell with the token, or at most
@@ -48,18 +49,18 @@ func (p Place) near(token string) bool {
 	return id.IsValid() && s2.CellFromCellID(id).Distance(s2.PointFromLatLng(p.point)).Angle().Radians()*earth <= margin
 }
 
-// mostRanges is how many ranges cover a circle, unless its radius is above about
-// 20 km.
+// mostRanges is the maximum number of spans into which a circle is divided. A circle whose
+// radius is above about 20 km may have more.
 const mostRanges = 8
 
-// span is the range of listed cells inside of a cell of one partition.
+// span is a range of positions in one index partition of a list by place.
 type span struct {
 	partition string
 	from, to  string // positions; to is excluded
 }
 
-// around returns the spans whose cells cover the circle, nearest first. A list's
-// partitions have the given name.
+// around returns the spans whose cells cover the circle, nearest first. list is the name
+// of a list by place.
 func (p Place) around(t table.Tenant, list string, kilometres float64) []span {
 	coverer := s2.RegionCoverer{MinLevel: partitioned, MaxLevel: listed, MaxCells: mostRanges}
 	center := s2.PointFromLatLng(p.point)
@@ -74,13 +75,14 @@ func (p Place) around(t table.Tenant, list string, kilometres float64) []span {
 	return out
 }
 
-// Entry returns the partition and the position, in the index byPlace, of the entry
-// with the id in a list by place.
+// Entry returns where a list by place has the entry with the id, for the place p: the
+// partition and the range key in the index byPlace.
 func Entry(t table.Tenant, list string, p Place, id string) (g, position string) {
 	return partition(t, list, p.cell()), p.cell().ToToken() + "#" + id
 }
 
-// partition returns the index partition of a list in which the cell is.
+// partition returns the index partition of the list by place for a cell. Each cell of the
+// level partitioned has a partition, which is also that of the smaller cells inside of it.
 func partition(t table.Tenant, list string, cell s2.CellID) string {
 	return t.Partition(list, cell.Parent(partitioned).ToToken())
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // Relist brings a driver's entry in the list by place up to date after the driver's status
-// has changed: a driver who reported a position and then comes online is listed there, and
-// one who goes offline is listed no more. It writes nothing if the entry is right.
+// has changed: a driver who reported a position and then comes online is added, and one who
+// goes offline is removed. It writes nothing if the entry is right.
 func Relist(ctx context.Context, t table.Tenant, id string, now time.Time) error {
 	err := table.Retry(ctx, func(ctx context.Context) error {
 		items, err := t.Batch(ctx, driver.Key(t, id), driver.LocationKey(t, id), ListingKey(t, id))

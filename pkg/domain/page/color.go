@@ -12,7 +12,7 @@ type Color struct{ R, G, B uint8 }
 
 var (
 	white = Color{255, 255, 255}
-	black = Color{17, 17, 17}
+	black = Color{17, 17, 17} // near black
 )
 
 // ParseColor parses #rgb, #rgba, #rrggbb or #rrggbbaa. It ignores the alpha
@@ -39,7 +39,7 @@ func ParseColor(s string) (Color, bool) {
 // String returns the colour in CSS form, #rrggbb.
 func (c Color) String() string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }
 
-// luminance returns the relative luminance of WCAG 2.2.
+// luminance returns the colour's relative luminance as WCAG 2.2 defines it, from 0 to 1.
 func (c Color) luminance() float64 {
 	linear := func(v uint8) float64 {
 		x := float64(v) / 255
@@ -51,15 +51,15 @@ func (c Color) luminance() float64 {
 	return 0.2126*linear(c.R) + 0.7152*linear(c.G) + 0.0722*linear(c.B)
 }
 
-// Contrast returns the contrast ratio of WCAG 2.2, from 1 to 21.
+// Contrast returns the contrast ratio of two colours as WCAG 2.2 defines it, from 1 to 21.
 func Contrast(a, b Color) float64 {
 	la, lb := a.luminance(), b.luminance()
 	return (max(la, lb) + 0.05) / (min(la, lb) + 0.05)
 }
 
-// adjust returns the colour nearest to c whose contrast with each of the
-// grounds is at least ratio. It moves c towards white or towards black. If no
-// such colour exists, adjust returns on(grounds[0]).
+// adjust returns the colour nearest to c whose contrast with each of the backgrounds,
+// grounds, is at least ratio. It moves c towards white or towards black. If no such colour
+// exists, adjust returns the text colour for the first background (on).
 func adjust(c Color, ratio float64, grounds ...Color) Color {
 	enough := func(c Color) bool {
 		for _, ground := range grounds {

@@ -13,8 +13,7 @@ import (
 // Lang is a language of the pages: the name of a file in languages/.
 type Lang string
 
-// English is the language of the pages for a person who wants none that they
-// have.
+// English is the language of pages for a person whose languages are not available.
 const English Lang = "en"
 
 //go:embed languages
@@ -24,7 +23,7 @@ var languageFiles embed.FS
 // language is used first, because most functions show no page.
 var languages = func() map[Lang]func() map[string]string {
 	out := map[Lang]func() map[string]string{}
-	files, _ := languageFiles.ReadDir("languages") // the embedded folder exists
+	files, _ := languageFiles.ReadDir("languages") // cannot fail: the folder is embedded
 	for _, file := range files {
 		out[Lang(strings.TrimSuffix(file.Name(), ".json"))] = sync.OnceValue(func() (texts map[string]string) {
 			body, _ := languageFiles.ReadFile("languages/" + file.Name())
@@ -47,8 +46,8 @@ func Languages() []string {
 	return names
 }
 
-// textOf returns the text of a key. For an unknown key it returns an error, because
-// a page with a missing text must not be sent.
+// textOf returns the text of a key, with the args put in as fmt.Sprintf does. An unknown
+// key is an error, because a page with a missing text must not be sent.
 func (l Lang) textOf(key string, args ...any) (string, error) {
 	text, ok := languages[l]()[key]
 	if !ok {
@@ -60,8 +59,8 @@ func (l Lang) textOf(key string, args ...any) (string, error) {
 	return text, nil
 }
 
-// scope returns what a scope permits an application to do. A scope without a
-// text is shown by its name.
+// scope returns a phrase for what a scope permits. A scope without a phrase is shown by
+// its name.
 func (l Lang) scope(scope string) string {
 	if text, err := l.textOf("scope." + scope); err == nil {
 		return text
@@ -69,8 +68,8 @@ func (l Lang) scope(scope string) string {
 	return scope
 }
 
-// ScopePhrase returns the consent page's English text of a scope, as in "see
-// your trips".
+// ScopePhrase returns the English phrase with which the consent page shows a scope, as in
+// "see your trips".
 func ScopePhrase(scope string) string { return English.scope(scope) }
 
 // Choose returns the language of a page: the first available language of
@@ -93,6 +92,8 @@ func Choose(uiLocales, acceptLanguage string) Lang {
 	return best
 }
 
+// known returns the language of a language tag such as de-AT. It reports false if the pages
+// do not have the language. The tag "*" means English.
 func known(tag string) (Lang, bool) {
 	if tag == "*" {
 		return English, true
@@ -102,7 +103,9 @@ func known(tag string) (Lang, bool) {
 	return Lang(primary), ok
 }
 
-// quality returns the weight of a range, 1 by default.
+// quality returns the weight q of an element of an Accept header, from 0 to 1. params is
+// what follows the element's semicolon. The weight is 1 if params has no q, and 0 if its q
+// cannot be read.
 func quality(params string) float64 {
 	text, ok := strings.CutPrefix(strings.TrimSpace(params), "q=")
 	if !ok {

@@ -11,11 +11,10 @@ import (
 //go:embed missing.html
 var missing string
 
-// ShowMissing shows a person with a browser that no page has this path. It
-// reports false, and writes nothing, for a program and for a path of the API or
-// of the MCP server. baseURL is the service's public address. The page repeats
-// nothing of the request. It has no template, because the function for unknown
-// paths links none: html/template would make its program half as large again.
+// ShowMissing sends a 404 page to a browser. It reports false, and writes nothing, for a
+// program and for a path of the API or of the MCP server. baseURL is the service's public
+// address. The page repeats nothing of the request. ShowMissing does not use html/template,
+// which would make the Lambda function for unknown paths half as large again.
 func ShowMissing(w http.ResponseWriter, r *http.Request, baseURL string) bool {
 	top, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	if top == "api" || top == "mcp" || !acceptsHTML(r.Header.Get("Accept")) ||
@@ -38,8 +37,8 @@ func ShowMissing(w http.ResponseWriter, r *http.Request, baseURL string) bool {
 	return true
 }
 
-// acceptsHTML reports whether a header Accept (RFC 9110 section 12.5.1) names
-// HTML, as a browser's does, and does not prefer JSON.
+// acceptsHTML reports whether an Accept header (RFC 9110 section 12.5.1) names HTML, as a
+// browser's does, and does not prefer JSON.
 func acceptsHTML(accept string) bool {
 	weights := map[string]float64{}
 	for part := range strings.SplitSeq(accept, ",") {

@@ -19,28 +19,29 @@ import (
 // MediaType is the media type of pages.
 const MediaType = "text/html"
 
-// Paper is a page to print: a receipt or a driver's statement. It has no form, and
-// contains its policy, because people save it as a file.
+// Paper is a page to print: a receipt or a driver's statement. It has no form. The file
+// contains its content security policy, because people save it without the headers.
 type Paper struct {
-	Kind     string // "receipt" or "statement": the template
-	Of       any    // what the template shows
+	Kind     string // the name of its template: "receipt" or "statement"
+	Of       any    // the receipt or statement that the template shows
 	Currency string // of all amounts, ISO 4217
 	Zone     *time.Location
 }
 
+// template implements Content.
 func (p Paper) template() string { return p.Kind }
 
 //go:embed paper.css
 var paperSheet string
 
-// paperStyle returns the style that a Paper has in addition. Its sheet of paper has
-// the light colours, whatever the screen has.
+// paperStyle returns the style that a Paper has beside the style of every page. In print,
+// the colours are those of the light scheme.
 func (b Brand) paperStyle() string {
 	return paperSheet + "@media print{:root{" + b.colors(light) + "}}\n"
 }
 
-// BrandOf returns the branding of the pages of a tenant. it is the item of the
-// tenant's branding, and name the tenant's name.
+// BrandOf returns the branding of a tenant's pages. it is the item of the branding. name
+// is the tenant's name, used if the branding has no app name.
 func BrandOf(it table.Item, name string) (Brand, error) {
 	b, err := branding.Kind.FromItem(it)
 	text := func(s *string) string {
@@ -71,23 +72,25 @@ func (p Paper) Document(lang Lang, brand Brand) (*api.Document, error) {
 	return out, nil
 }
 
-// paper returns the Paper that is shown.
+// paper returns the Paper that the view shows, or the zero Paper on any other page.
 func (v view) paper() Paper {
 	p, _ := v.C.(Paper)
 	return p
 }
 
-// Amount writes an amount with the currency's code. It returns "–" for null.
+// Amount returns an amount of a Paper as text, with the currency's code. It returns "–" for
+// null.
 func (v view) Amount(n any) (string, error) { return v.amount(n, decimal.NewFromInt(1), true) }
 
-// Negative is Amount for an amount that is taken away.
+// Negative is like Amount, but with the opposite sign, for an amount that is subtracted.
 func (v view) Negative(n any) (string, error) { return v.amount(n, decimal.NewFromInt(-1), true) }
 
-// Digits is Amount without the currency.
+// Digits is like Amount, but without the currency's code.
 func (v view) Digits(n any) (string, error) { return v.amount(n, decimal.NewFromInt(1), false) }
 
-// amount writes an amount with the separators of the language and all the decimals
-// of its currency. It never rounds.
+// amount returns the amount n, multiplied by sign, as text: with the separators of the
+// language, all the decimals of its currency and, if named is true, the currency's code. It
+// never rounds.
 func (v view) amount(n any, sign decimal.Decimal, named bool) (string, error) {
 	number, err := numberOf(n)
 	if number == nil || err != nil {
@@ -101,7 +104,7 @@ func (v view) amount(n any, sign decimal.Decimal, named bool) (string, error) {
 	return text, nil
 }
 
-// Percent writes a share as a percentage.
+// Percent returns a share such as 0.2 as a percentage. It returns "–" for null.
 func (v view) Percent(n any) (string, error) {
 	number, err := numberOf(n)
 	if number == nil || err != nil {
@@ -110,7 +113,8 @@ func (v view) Percent(n any) (string, error) {
 	return v.separated(number.Shift(2).String()) + "\u00a0%", nil
 }
 
-// separated writes the digits of a number with the separators of the language.
+// separated returns a number, given as digits with a decimal point, with the separators of
+// the language.
 func (v view) separated(digits string) string {
 	texts := languages[v.Lang]()
 	sign := ""
@@ -127,6 +131,8 @@ func (v view) separated(digits string) string {
 	return sign + whole
 }
 
+// numberOf returns the decimal of a money.Amount or *money.Amount, nil for null. Other
+// types are an error.
 func numberOf(n any) (*decimal.Decimal, error) {
 	switch n := n.(type) {
 	case *money.Amount:
@@ -140,8 +146,8 @@ func numberOf(n any) (*decimal.Decimal, error) {
 	return nil, fmt.Errorf("%T is not an amount", n)
 }
 
-// Time writes a time in the paper's time zone, to the minute. It returns "–" for
-// null.
+// Time returns a stored time (timestamp.Format) in the paper's time zone, to the minute. at
+// is a string or *string. Time returns "–" for null.
 func (v view) Time(at any) (string, error) {
 	if text, ok := at.(*string); ok {
 		if text == nil {

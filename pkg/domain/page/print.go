@@ -10,8 +10,8 @@ import (
 	"svc/pkg/edge/api"
 )
 
-// Keys returns the keys of what a Paper needs of its tenant, or none if the request
-// asks for another form.
+// Keys returns the keys of the tenant's items that a Paper needs: the tenant and its
+// branding. It returns none if the request does not ask for HTML.
 func Keys(t table.Tenant, p api.Peek) []table.Key {
 	if p.Form() != MediaType {
 		return nil
@@ -19,14 +19,14 @@ func Keys(t table.Tenant, p api.Peek) []table.Key {
 	return []table.Key{tenant.Key(t), branding.Key(t)}
 }
 
-// Print returns the paper in the company's look and the caller's language. The row
-// must need Keys.
+// Print returns the paper with the company's branding, in the caller's language. The
+// endpoint's api.Row must read Keys with api.Needs.
 func (p Paper) Print(ctx context.Context, c *api.Caller) (*api.Document, error) {
 	return p.In(ctx, c.Tenant, c.Item, Choose("", c.AcceptLanguage()))
 }
 
-// In returns the paper in the company's look and a language. item reads the tenant and
-// its branding.
+// In returns the paper with the company's branding, in the given language. item reads the
+// items of the tenant and its branding.
 func (p Paper) In(ctx context.Context, t table.Tenant, item audit.Reader, lang Lang) (*api.Document, error) {
 	record, err := item(ctx, tenant.Key(t))
 	if err != nil {

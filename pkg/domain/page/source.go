@@ -6,6 +6,7 @@ import (
 	"strings"
 )
 
+// schemes matches the scheme of an address, and hosts its host with an optional port.
 var (
 	schemes = regexp.MustCompile(`^[a-z][a-z0-9+.-]*$`)
 	hosts   = regexp.MustCompile(`^[a-z0-9.-]+(:[0-9]{1,5})?$`)
@@ -13,9 +14,9 @@ var (
 
 // formSource returns the source expression (CSP level 3, section 2.3.1) that
 // permits a form's response to redirect to the address, or "" if there is none.
-// For http and https, the expression is the origin. CSP cannot express an IPv6
-// address as a host, so for such an address it is the scheme. For a private-use
-// scheme (RFC 8252 section 7.1) it is the scheme too.
+// For http and https, the expression is the origin. But for an IPv6 address, which
+// CSP cannot express as a host, the expression is the scheme alone. So it is for a
+// private-use scheme (RFC 8252 section 7.1).
 func formSource(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -8,12 +8,14 @@ import (
 //go:embed style.css
 var sheet string
 
-// palette contains the colours of a scheme that do not depend on the tenant.
+// palette contains the colours of a colour scheme, light or dark, that do not depend on
+// the tenant.
 type palette struct {
 	scheme                                                   string
 	ground, card, ink, muted, edge, line, problem, problemOn Color
 }
 
+// The palettes of the colour schemes, and the colours for a tenant that chose none.
 var (
 	light = palette{scheme: "light", ground: Color{243, 244, 247}, card: white, ink: Color{22, 24, 29},
 		muted: Color{84, 91, 105},
@@ -25,7 +27,7 @@ var (
 	primaryDefault, secondaryDefault = Color{29, 78, 216}, Color{14, 116, 144}
 )
 
-// style returns the page's complete style: the sheet and the tenant's colours.
+// style returns the complete CSS of a page: the style sheet and the tenant's colours.
 // Links, the stripe and the edges of buttons get the tenant's colours, adjusted
 // until they have enough contrast with the background. Buttons and the badge
 // keep the chosen colour. Their text is white, near black or black, with a
@@ -40,6 +42,7 @@ func (b Brand) style() string {
 	return ":root{" + b.colors(light) + "}\n@media (prefers-color-scheme:dark){:root{" + b.colors(dark) + "}}\n" + sheet
 }
 
+// colors returns the CSS variables for the colours of the page, in the given scheme.
 func (b Brand) colors(p palette) string {
 	primary, secondary := pick(b.Primary, primaryDefault), pick(b.Secondary, secondaryDefault)
 	badge := pick(b.IconBackground, primary)
@@ -61,6 +64,8 @@ func (b Brand) colors(p palette) string {
 	return css.String()
 }
 
+// pick parses the colour that the tenant chose. If it is not valid, pick returns
+// otherwise.
 func pick(chosen string, otherwise Color) Color {
 	if c, ok := ParseColor(chosen); ok {
 		return c

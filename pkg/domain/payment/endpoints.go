@@ -12,27 +12,30 @@ import (
 // Rows returns the endpoints of payment methods.
 func Rows() []api.Row {
 	change, tag, own := authz.Riders("rider.payments:write"), api.Tag("Me"), api.Early(readOwn)
+	silent := api.NoEvent("a rider's own list")
 	return []api.Row{
 		api.Get("/api/v1/me/payment-methods", "svc_list_payment_methods", authz.Riders("rider.payments:read"), list,
 			api.Tag("Me"), api.Summary("List my payment methods"), api.Text("The default first, then the newest.")),
 		api.Post("/api/v1/me/payment-methods", "svc_add_payment_method", change, create, api.Created(), api.Extension(),
 			own, tag, api.Summary("Add a payment method"), api.Confirm("Rides may be paid with it."),
 			api.Text("`token` is what the payment provider's own form returned for the card. A card number is refused, in "+
-				"every member: it must never reach this service. The first method becomes the default.")),
+				"every member: it must never reach this service. The first method becomes the default."), silent),
 		api.Patch("/api/v1/me/payment-methods/{id}", "svc_choose_payment_method", change, patch, api.Extension(), own, tag,
 			api.Summary("Make a payment method the default"), api.Confirm("Rides are then paid with it."),
-			api.Text("The old default stays as a method.")),
+			api.Text("The old default stays as a method."), silent),
 		api.Delete("/api/v1/me/payment-methods/{id}", "svc_remove_payment_method", change, withdraw, api.Extension(), own,
 			tag, api.Summary("Remove a payment method"), api.Confirm("Rides can no longer be paid with it."),
 			api.Text("If it was the default, the newest other method becomes the default. The response is the method as it "+
-				"was.")),
+				"was."), silent),
 	}
 }
 
+// readOwn reads the payment methods of the calling rider while the access checks run.
 func readOwn(ctx context.Context, t table.Tenant, p api.Peek) (held, error) {
 	return read(ctx, t, p.Actor().Subject)
 }
 
+// list returns the payment methods of the calling rider.
 func list(ctx context.Context, c *api.Caller, _ *struct{}) (*api.Items[Method], error) {
 	all, err := List(ctx, c.Tenant, c.Actor.Subject)
 	if err != nil {
@@ -53,6 +56,7 @@ type NewMethod struct {
 
 type createInput struct{ Body NewMethod }
 
+// create adds a payment method, unless its token or brand looks like a card number.
 func create(ctx context.Context, c *api.Caller, in *createInput) (*Method, error) {
 	b := in.Body
 	var wrong fault.Faults
@@ -110,6 +114,7 @@ type patchInput struct {
 	}
 }
 
+// patch makes a payment method of the calling rider the default.
 func patch(ctx context.Context, c *api.Caller, in *patchInput) (*Method, error) {
 	if !in.Body.IsDefault {
 		return nil, fault.Field("body.isDefault", "expected true; make another payment method the default instead")
@@ -125,6 +130,7 @@ type withdrawInput struct {
 	ID string `path:"id" doc:"Identifier of the payment method." example:"pay_01JT7M4C6Q8V2N5X9B3D1F7H0K"`
 }
 
+// withdraw removes a payment method of the calling rider and returns it.
 func withdraw(ctx context.Context, c *api.Caller, in *withdrawInput) (*Method, error) {
 	have, err := api.EarlyOf[held](ctx, c)
 	if err != nil {
@@ -133,10 +139,14 @@ func withdraw(ctx context.Context, c *api.Caller, in *withdrawInput) (*Method, e
 	return answer(remove(ctx, c.Tenant, c.By(), c.Actor.Subject, in.ID, &have, committed(c)))
 }
 
+// committed returns a function that commits a change of a payment method. It also stores the
+// response, which is the method, for the request's idempotency key.
 func committed(c *api.Caller) commit {
 	return func(ctx context.Context, tx *table.Tx, m Method) error { return c.Commit(ctx, tx, &m) }
 }
 
+// answer returns the response to a change of a payment method, or its error. The fault of
+// a field becomes a fault of the same field of the request's body.
 func answer(m Method, err error) (*Method, error) {
 	if err != nil {
 		return nil, api.InBody(err)

@@ -8,7 +8,7 @@ import (
 	"svc/pkg/base/plaintext"
 )
 
-// Method is a payment method.
+// Method is a rider's payment method as the API shows it.
 type Method struct {
 	ID        string `json:"id" doc:"Identifier of the payment method."`
 	Type      string `json:"type" enum:"CARD" doc:"Kind of the payment method."`
@@ -20,6 +20,8 @@ type Method struct {
 	CreatedAt string `json:"createdAt" format:"date-time" doc:"When it was added."`
 }
 
+// normalize puts the brand in small letters, and checks the payment method. Errors: a 400
+// with every fault.
 func (m *Method) normalize(now time.Time) error {
 	m.Brand = strings.ToLower(strings.TrimSpace(m.Brand))
 	digits := !strings.ContainsFunc(m.Last4, func(r rune) bool { return r < '0' || r > '9' })

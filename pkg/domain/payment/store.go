@@ -21,7 +21,7 @@ func Key(t table.Tenant, rider, id string) table.Key {
 	return t.Key("CUSTOMER", rider, "PAYMENT", "CARD#"+id)
 }
 
-// Kind stores a rider's payment methods.
+// Kind says how a rider's payment method is stored.
 var Kind = table.Kind[Method]{Type: "payment", Personal: "saved addresses, places, cards", Erasure: "deletes",
 	Row: func(t table.Tenant, rider string, m Method) table.Item {
 		return table.Item{Key: Key(t, rider, m.ID), Version: 1}
@@ -43,14 +43,17 @@ func headKey(t table.Tenant, rider string) table.Key {
 	return t.Key("CUSTOMER", rider, "PAYMENT", "CARDS")
 }
 
-// held contains what was read of a rider: the payment methods in the order of
-// the list, their items, and the item of headKey.
+// held is what was read of a rider's payment methods: the methods, the default first and
+// then the newest first; their items; and the item at headKey.
 type held struct {
 	methods []Method
 	items   []table.Item
 	head    table.Item
 }
 
+// read reads a rider's payment methods that were not removed.
+//
+// Access pattern: T#t#CUSTOMER#c#PAYMENT backward, strongly consistent.
 func read(ctx context.Context, t table.Tenant, rider string) (held, error) {
 	q := table.Query{Prefix: "CARD", Backward: true, Limit: 10 * Most, Consistent: true}
 	page, err := t.Query(ctx, Key(t, rider, "").PK, q)
@@ -62,7 +65,7 @@ func read(ctx context.Context, t table.Tenant, rider string) (held, error) {
 		out.head = page.Items[i]
 		page.Items = slices.Delete(page.Items, i, i+1)
 	}
-	// A method that was removed expires. The table deletes it by itself.
+	// The item of a removed method has an expiry, and the table deletes it later.
 	page.Items = slices.DeleteFunc(page.Items, func(it table.Item) bool { return !it.Expires.IsZero() })
 	out.items = page.Items
 	if out.methods, err = table.DecodeAll(page.Items, Kind.FromItem); err != nil {
@@ -80,11 +83,12 @@ func read(ctx context.Context, t table.Tenant, rider string) (held, error) {
 	return out, nil
 }
 
-// commit commits the transaction of a change.
+// commit is a function that commits the transaction of a change. The Method is the result
+// of the change.
 type commit = func(context.Context, *table.Tx, Method) error
 
-// audited returns what an audit entry shows of a method: also whose it is, because an
-// erasure finds no other trace of a method that was removed.
+// audited returns what an audit entry shows of a payment method: the method and its rider's
+// id. By the id, an erasure finds the entries of methods that were removed.
 func audited(rider string, m Method) any {
 	return struct {
 		Method
@@ -92,6 +96,7 @@ func audited(rider string, m Method) any {
 	}{m, rider}
 }
 
+// plainly is the commit of a change that no API request made: it stores no response.
 func plainly(ctx context.Context, tx *table.Tx, _ Method) error { return tx.Commit(ctx) }
 
 // Add adds a payment method for the rider. It fills in ID and CreatedAt if they
@@ -102,7 +107,9 @@ func Add(ctx context.Context, t table.Tenant, by audit.By, rider string, m Metho
 	return add(ctx, t, by, rider, m, "", nil, plainly)
 }
 
-// add is Add with the provider's token, and with what the first attempt has read.
+// add is Add with more parameters. token is the payment provider's token, "" for none.
+// first has the rider's payment methods if the caller has read them, and is nil otherwise.
+// done commits the transaction.
 func add(ctx context.Context, t table.Tenant, by audit.By, rider string, m Method, token string, first *held,
 	done commit) (Method, error) {
 	if m.ID == "" {
@@ -139,7 +146,9 @@ func add(ctx context.Context, t table.Tenant, by audit.By, rider string, m Metho
 	return m, nil
 }
 
-// each makes the attempts of a change of a rider's methods.
+// each runs attempt with the rider's payment methods, and again if its transaction
+// conflicts. The first attempt gets first, if first is not nil. For any other attempt, each
+// reads the methods.
 func each(ctx context.Context, t table.Tenant, rider string, first *held,
 	attempt func(context.Context, held) error) error {
 	return table.Retry(ctx, func(ctx context.Context) error {
@@ -155,8 +164,9 @@ func each(ctx context.Context, t table.Tenant, rider string, first *held,
 	})
 }
 
-// remove removes a rider's payment method. If it was the default, the newest other
-// method becomes the default. It returns fault.NotFound if there is none.
+// remove removes a rider's payment method and returns it. If it was the default, the
+// newest other method becomes the default. first and done are those of add. Errors:
+// fault.NotFound if there is no such method.
 func remove(ctx context.Context, t table.Tenant, by audit.By, rider, id string, first *held,
 	done commit) (gone Method, err error) {
 	return gone, each(ctx, t, rider, first, func(ctx context.Context, have held) error {
@@ -180,8 +190,8 @@ func remove(ctx context.Context, t table.Tenant, by audit.By, rider, id string, 
 	})
 }
 
-// choose makes a rider's payment method the default. It returns fault.NotFound if
-// there is none.
+// choose makes a rider's payment method the default and returns it. first and done are
+// those of add. Errors: fault.NotFound if there is no such method.
 func choose(ctx context.Context, t table.Tenant, by audit.By, rider, id string, first *held,
 	done commit) (chosen Method, err error) {
 	return chosen, each(ctx, t, rider, first, func(ctx context.Context, have held) error {
@@ -229,15 +239,17 @@ func Set(
 		}}.Run(ctx)
 }
 
+// The declaration of the items at headKey (table.Kind).
 var _ = table.Kind[any]{Type: "payments", Personal: "nothing"}
 
-// lock makes the transaction fail with table.ErrConflict if a different
-// transaction added a method or changed the default after have was read.
+// lock makes the transaction fail with table.ErrConflict if another transaction has added
+// a payment method or changed the default since have was read.
 func (have held) lock(tx *table.Tx, t table.Tenant, rider string) {
 	audit.Put(tx, have.head, table.Item{Key: headKey(t, rider), Type: "payments", Version: 1})
 }
 
-// setDefault makes a method the default and all others not, in their items.
+// setDefault makes the payment method with the id the only default, in the transaction. It
+// writes the items whose IsDefault changes.
 func (have held) setDefault(tx *table.Tx, id string) {
 	for _, it := range have.items {
 		m, err := Kind.FromItem(it)
@@ -249,7 +261,8 @@ func (have held) setDefault(tx *table.Tx, id string) {
 	}
 }
 
-// clearDefault removes the default flag from all methods but except.
+// clearDefault clears IsDefault of all payment methods except the one with the id except,
+// in the transaction.
 func (have held) clearDefault(tx *table.Tx, except string) {
 	others := have
 	others.items = slices.DeleteFunc(slices.Clone(have.items), func(it table.Item) bool {

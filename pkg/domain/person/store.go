@@ -23,14 +23,15 @@ var Kinds = []string{"PERSON", "EMAIL"}
 // ErrTaken reports that another person has the mail address.
 var ErrTaken = fault.InvalidState("Another person has this mail address.")
 
+// platform returns the handle for the platform data that the store uses.
 func (s Store) platform() table.Platform { return s.DB.Platform(Kinds...) }
 
 // Key returns the key of a person's record. p must be a handle for the kind
 // PERSON.
 func Key(p table.Platform, id string) table.Key { return p.Key("PERSON", id, "PERSON") }
 
-// EmailKey returns the key of a person's sign-in row. p must be a handle for the
-// kind EMAIL. EmailKey folds the address.
+// EmailKey returns the key of a person's sign-in item, which has the password hash. p
+// must be a handle for the kind EMAIL. EmailKey folds the address.
 func EmailKey(p table.Platform, address string) table.Key {
 	return p.Key("EMAIL", email.Fold(address), "EMAIL")
 }
@@ -80,8 +81,8 @@ func (s Store) ByID(ctx context.Context, id string) (Person, error) {
 	return FromItem(it)
 }
 
-// Login reads the sign-in row of a mail address. It returns fault.NotFound if
-// there is none.
+// Login reads the sign-in item of a mail address. It returns fault.NotFound if there is
+// none.
 func (s Store) Login(ctx context.Context, address string) (login.Login, error) {
 	if !email.Valid(email.Fold(address)) {
 		return login.Login{}, fault.NotFound()
@@ -139,9 +140,8 @@ func (s Store) EndGrants(ctx context.Context, t table.Tenant, by audit.By, id st
 	})
 }
 
-// DisableEverywhere sets whether the person is disabled: the sign-in and all
-// memberships, in one transaction. A membership that its tenant has disabled
-// stays disabled.
+// DisableEverywhere disables or enables the person: the sign-in and all memberships, in
+// one transaction. A membership that its tenant has disabled stays disabled.
 func (s Store) DisableEverywhere(ctx context.Context, by audit.By, id string, disabled bool) error {
 	return s.change(ctx, id, func(ctx context.Context, p *Person, tx *table.Tx) error {
 		was := p.Disabled
@@ -193,6 +193,7 @@ func (s Store) change(ctx context.Context, id string, fn func(context.Context, *
 
 var _ = table.Kind[any]{Type: "person", Personal: "nothing"}
 
+// record returns the item of a person's record.
 func record(p table.Platform, n Person) table.Item {
 	return table.Item{Key: Key(p, n.ID), Type: "person", Version: 1, Attrs: map[string]any{"disabled": n.Disabled}, Doc: n}
 }

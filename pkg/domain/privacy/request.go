@@ -10,7 +10,7 @@ import (
 	"svc/pkg/domain/driver"
 )
 
-// The kinds of requests.
+// The kinds of privacy requests: for a copy of a person's data, or for its erasure.
 const (
 	Export = "export"
 	Erase  = "erase"
@@ -19,8 +19,8 @@ const (
 // Status is the state of a request.
 type Status string
 
-// The statuses. Of an erasure, Ready means that it may run. What a person asked for
-// about themselves runs without an operator.
+// The statuses of a request. Ready means that an erasure may run: an operator starts it, or
+// it starts at RunsAt if the person asked for it.
 const (
 	Validating Status = "VALIDATING"
 	Ready      Status = "READY"
@@ -30,7 +30,7 @@ const (
 	Withdrawn  Status = "WITHDRAWN"
 )
 
-// The reasons why a person cannot be erased yet.
+// The codes of PrivacyReason.
 const (
 	OpenTrip   = "OPEN_TRIP"
 	OpenOrder  = "OPEN_ORDER"
@@ -39,7 +39,7 @@ const (
 	Stopped    = "STOPPED"
 )
 
-// ServiceFailed returns the reason of a request whose work has panicked.
+// ServiceFailed returns the reason of a request whose processing has panicked.
 func ServiceFailed() PrivacyReason {
 	return PrivacyReason{Stopped, "The service failed at this request, and logged why. Run an erasure again, or ask for " +
 		"another copy. If it stops again, the logs say where."}
@@ -66,44 +66,45 @@ type PrivacyRequest struct { //nolint:revive // the OpenAPI document names the s
 	URL        *string         `json:"url" doc:"Address of the file for the next 15 minutes: one JSON object in each line. Anybody who has the address can download the file. Null until the file is ready."`
 }
 
-// Record is a request as it is stored. It names nobody but by identifier, so the
-// requests that are done are the journal of the erasures.
+// Record is a request as it is stored. It identifies people by id only, so the erasures
+// that are done can be kept as a journal.
 type Record struct {
 	PrivacyRequest
-	By   authz.Standing `json:"by,omitzero"` // the operator; none if the person asked
-	Self bool           `json:"self,omitempty"`
-	// Again says that the work is the second run of an erasure that is done.
+	By   authz.Standing `json:"by,omitzero"`    // the operator who asked; none if the person did
+	Self bool           `json:"self,omitempty"` // the person asked, and no operator
+	// Again says that an erasure runs again after it had been finished.
 	Again bool `json:"again,omitempty"`
 
-	Step     int    `json:"step,omitempty"`     // of the work that is under way
-	Position string `json:"position,omitempty"` // in the step
-	Bytes    int    `json:"bytes,omitempty"`    // of the file so far
+	Step     int    `json:"step,omitempty"`     // number of the current step; see pkg/background/erasure
+	Position string `json:"position,omitempty"` // in the step: the last key that is done
+	Bytes    int    `json:"bytes,omitempty"`    // size of the file so far
 
 	Version  int64         `json:"-"`
 	Preserve table.Unknown `json:"-"`
 }
 
 const (
-	// Grace is how long a person who asked to be erased may sign in again.
+	// Grace is how long a person who asked to be erased may still sign in and so withdraw
+	// the request.
 	Grace = 7 * 24 * time.Hour
 	// FileLife is how long the file of an export can be downloaded.
 	FileLife = 7 * 24 * time.Hour
-	// exportLife is how long the request of an export is kept. That of an erasure is
-	// kept for good, because a restored backup needs it.
+	// exportLife is how long the request of an export is kept. The request of an erasure
+	// is kept for good: after a backup is restored, the erasure must run again.
 	exportLife = 30 * 24 * time.Hour
 )
 
-// Key returns the key of a request.
+// Key returns the key of the privacy request with the id.
 func Key(t table.Tenant, id string) table.Key { return t.Key("PRIVACY", id, "PRIVACY") }
 
 // Journal returns the partition of by-g1 with the tenant's erasures that have begun.
 func Journal(t table.Tenant) string { return t.Partition("ERASURES") }
 
-// ExportsOf returns the partition of by-g1 with the requests for copies of a person's
-// data.
+// ExportsOf returns the partition of by-g1 with the requests for copies of the data of the
+// rider or driver with the id.
 func ExportsOf(t table.Tenant, id string) string { return t.Partition("PRIVACY", "OF", id) }
 
-// Kind stores requests.
+// Kind says how the record of a privacy request is stored.
 var Kind = table.Kind[Record]{Type: "privacy", Personal: "the file of an earlier copy",
 	Erasure: "deletes request and file",
 	Row: func(t table.Tenant, _ string, r Record) table.Item {
@@ -111,7 +112,7 @@ var Kind = table.Kind[Record]{Type: "privacy", Personal: "the file of an earlier
 		it.G[every-1] = all(t)
 		switch {
 		case r.Kind == Export:
-			created, _ := timestamp.Parse(r.CreatedAt) // written by this package
+			created, _ := timestamp.Parse(r.CreatedAt) // cannot fail: this package wrote the time
 			it.Expires = created.Add(exportLife)
 			it.G[0] = ExportsOf(t, r.Subject())
 		case r.Status == Running || r.Status == Done || r.Step > 0:
@@ -125,7 +126,7 @@ var Kind = table.Kind[Record]{Type: "privacy", Personal: "the file of an earlier
 		return r, err
 	}}
 
-// Subject returns the identifier of the person.
+// Subject returns the identifier of the rider or driver whom the request is about.
 func (r PrivacyRequest) Subject() string {
 	if r.CustomerID != nil {
 		return *r.CustomerID
@@ -133,7 +134,7 @@ func (r PrivacyRequest) Subject() string {
 	return *r.DriverID
 }
 
-// Audience says whether the person is a rider or a driver.
+// Audience returns authz.Rider or authz.Driver: what the person is whom the request is about.
 func (r PrivacyRequest) Audience() authz.Audience {
 	if r.CustomerID != nil {
 		return authz.Rider
@@ -141,7 +142,7 @@ func (r PrivacyRequest) Audience() authz.Audience {
 	return authz.Driver
 }
 
-// subjectKey returns the key of the person's record.
+// subjectKey returns the key of the record of the rider or driver whom the request is about.
 func (r PrivacyRequest) subjectKey(t table.Tenant) table.Key {
 	if r.CustomerID != nil {
 		return customer.Key(t, *r.CustomerID)
@@ -149,12 +150,12 @@ func (r PrivacyRequest) subjectKey(t table.Tenant) table.Key {
 	return driver.Key(t, *r.DriverID)
 }
 
-// File returns the name of the request's file in the store.
+// File returns the name, in the file store, of the file with the copy of the person's data.
 func (r PrivacyRequest) File(t table.Tenant) string {
 	return "exports/" + t.ID() + "/" + r.ID + ".ndjson"
 }
 
-// Available reports whether the file can be downloaded.
+// Available reports whether the request has a file that can be downloaded at the time now.
 func (r PrivacyRequest) Available(now time.Time) bool {
 	if r.ExpiresAt == nil || r.Status != Done {
 		return false
@@ -163,5 +164,5 @@ func (r PrivacyRequest) Available(now time.Time) bool {
 	return err == nil && now.Before(until)
 }
 
-// Open reports whether the runner has something to do.
+// Open reports whether pkg/background/erasure has something to do for the request now.
 func (r Record) Open() bool { return r.Status == Validating || r.Status == Running }

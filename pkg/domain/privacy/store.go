@@ -14,12 +14,14 @@ import (
 	"svc/pkg/data/table"
 )
 
-// every is the index of all requests of a tenant.
+// every is the number of the index with all requests of a tenant: by-g2.
 const every = 2
 
+// all returns the partition of the index every.
 func all(t table.Tenant) string { return t.Partition("PRIVACY", "ALL") }
 
-// List reads up to limit requests of a tenant, newest first.
+// List reads up to limit requests of a tenant, newest first. It also returns the position
+// to continue after, "" at the end.
 //
 // Access pattern: by-g2 T#t#PRIVACY#ALL.
 func List(ctx context.Context, t table.Tenant, after string, limit int) ([]PrivacyRequest, string, error) {
@@ -38,7 +40,8 @@ func List(ctx context.Context, t table.Tenant, after string, limit int) ([]Priva
 	return out, page.Last, err
 }
 
-// Get reads a request. It returns fault.NotFound if there is none.
+// Get reads the request with the id. It returns fault.NotFound if there is none or if it has
+// expired at the time now.
 func Get(ctx context.Context, t table.Tenant, id string, now time.Time) (Record, error) {
 	if !ids.Valid(ids.Privacy, id) {
 		return Record{}, fault.NotFound()
@@ -53,7 +56,9 @@ func Get(ctx context.Context, t table.Tenant, id string, now time.Time) (Record,
 	return Kind.FromItem(it)
 }
 
-// Begin stores a request of the platform's operator about a rider or driver.
+// Begin stores a request that the platform's operator makes for the rider or driver with the
+// id. kind is Export or Erase. Errors: fault.NotFound if there is no such person, a 409 for
+// the Export of a person who was erased.
 func Begin(ctx context.Context, t table.Tenant, p table.Platform, by audit.By, kind string, audience authz.Audience,
 	id string) (PrivacyRequest, error) {
 	r := Record{PrivacyRequest: PrivacyRequest{Kind: kind, CustomerID: &id}}
@@ -77,7 +82,8 @@ func Begin(ctx context.Context, t table.Tenant, p table.Platform, by audit.By, k
 	})
 }
 
-// Run lets the erasure of a request of the platform's operator begin.
+// Run starts the erasure of a request, for the platform's operator. Errors:
+// fault.NotFound, and a 409 if the status of the request does not allow it.
 func Run(ctx context.Context, t table.Tenant, p table.Platform, by audit.By, id string) (r Record, err error) {
 	return r, table.Retry(ctx, func(ctx context.Context) error {
 		if r, err = Get(ctx, t, id, by.At); err != nil {
@@ -92,9 +98,10 @@ func Run(ctx context.Context, t table.Tenant, p table.Platform, by audit.By, id 
 	})
 }
 
-// begin sets what a new request about the person with the record begins with. It
-// returns the person's mail address. A person who was erased may be erased again: a
-// driver or an operator may have written of the person's trips since.
+// begin sets the first values of a new request, and returns the person's mail address.
+// person is the item of the rider or driver. A person who was erased may be erased again,
+// because a driver or an operator may have written about the person's trips since. Errors: a
+// 409 for the Export of a person who was erased.
 func (r *Record) begin(person table.Item, now time.Time) (address string, err error) {
 	var p struct {
 		Email    string  `json:"email"`
@@ -117,14 +124,15 @@ func (r *Record) begin(person table.Item, now time.Time) (address string, err er
 	return p.Email, nil
 }
 
-// add adds a new request to the transaction.
+// add writes a new request, its job and an audit entry in the transaction.
 func (r Record) add(tx *table.Tx, t table.Tenant, p table.Platform, by audit.By) {
 	tx.Covers(p.Handle).Create(Kind.Item(t, "", r)).Else(table.ErrConflict)
 	due.BeginJob(tx, p, t, r.ID)
 	audit.Append(tx, t, by, "privacy."+r.Kind, r.ID, nil, map[string]any{"of": r.Subject()})
 }
 
-// run lets the erasure begin. Errors: a 409 unless it may.
+// run sets the status of an erasure to Running. by is the operator, empty for the
+// platform's operator. Errors: a 409 unless the request is an erasure and Ready or Blocked.
 func (r *Record) run(by authz.Standing, now time.Time) error {
 	if r.Kind != Erase || !slices.Contains([]Status{Ready, Blocked}, r.Status) {
 		return fault.InvalidState("The request is an %s and %s. Only an erase that is READY or BLOCKED can run.", r.Kind,
@@ -135,7 +143,8 @@ func (r *Record) run(by authz.Standing, now time.Time) error {
 	return nil
 }
 
-// runs adds a request whose erasure begins to the transaction.
+// runs writes the request that run has changed, its job and an audit entry in the
+// transaction.
 func (r Record) runs(tx *table.Tx, t table.Tenant, p table.Platform, by audit.By) {
 	tx.Covers(p.Handle).Replace(Kind.Item(t, "", r)).Else(table.ErrConflict)
 	due.BeginJob(tx, p, t, r.ID)

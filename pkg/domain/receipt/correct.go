@@ -17,7 +17,7 @@ import (
 	"svc/pkg/domain/trip"
 )
 
-// Corrected is the response to a correction.
+// Corrected is the response to the correction of a trip's fare.
 type Corrected struct {
 	ID           string        `json:"id" doc:"Identifier of the trip."`
 	FinalFare    *money.Amount `json:"finalFare" nullable:"true" doc:"The fare now, currency units."`
@@ -28,7 +28,8 @@ type Corrected struct {
 	IssuedAt     string        `json:"issuedAt" format:"date-time" doc:"When it was issued."`
 }
 
-// correctedBy returns the response for the receipt that counts now.
+// correctedBy returns the response to a correction. r is the newest version of the trip's
+// receipt.
 func correctedBy(r Receipt) *Corrected {
 	out := &Corrected{ID: r.TripID, FinalFare: r.Total, Currency: r.Currency, ReceiptID: r.ID, Version: r.Version,
 		IssuedAt: r.IssuedAt}
@@ -38,8 +39,8 @@ func correctedBy(r Receipt) *Corrected {
 	return out
 }
 
-// errCorrected means that a posting of the correction exists although the receipt
-// does not have its version.
+// errCorrected means that a posting of the correction exists although the receipt is not
+// at the version that made it.
 var errCorrected = fault.InvalidState("The postings of the trip do not match its receipt. Ask the people who run the " +
 	"service to compare them with svc verify.")
 
@@ -49,20 +50,20 @@ type Fare struct {
 	Reason    string       `json:"reason" minLength:"1" maxLength:"300" example:"One zero too many" doc:"Why the fare is corrected. The rider and the driver see it on the receipt."`
 }
 
-// Correct corrects the fare of a completed trip. it is the trip's item as the
-// caller read it. One transaction changes the trip, keeps the receipt as an
-// earlier version, writes the next version, reverses what was posted and posts
-// the new amounts. If the trip is not settled yet, the transaction settles it with
-// its first fare too. If the trip has the fare already, nothing is changed. The postings have
-// the time of the correction; the report counts the new fare at the time of completion.
-// What was refunded bounds the fare from below; an adjustment does what is left.
+// Correct corrects the fare of a completed trip. it is the trip's item as the caller read
+// it. One transaction changes the trip, keeps the receipt as an earlier version, writes
+// the next version, reverses what was posted and posts the new amounts. If the trip is
+// not settled yet, the same transaction settles it with its first fare. If the trip has
+// the fare already, nothing changes. The postings have the time of the correction; the
+// report counts the new fare at the time of completion. The fare cannot become less than
+// what was refunded.
 //
-// The first attempt reads nothing of its own: the checks have read the trip, the
-// receipt, the settings and the flags. Only the trip says whose the wallets are, so
-// they are added to without a read, and read only if one of them must be created.
+// The first attempt reads nothing itself: the trip, the receipt, the settings and the flags
+// were read together with the access checks. The wallets are known only from the trip, so
+// they are changed without a read. They are read only if one of them must be created.
 //
-// Errors: a 404 if there is no trip, a 409 if it is not completed or if more was
-// refunded than the new fare.
+// Errors: a 404 if there is no trip, a 409 if it is not completed or if more was refunded
+// than the new fare.
 func (s Store) Correct(ctx context.Context, it table.Item, f Fare) (*Corrected, error) {
 	var out *Corrected
 	stale, unread, posted := false, true, false
@@ -105,7 +106,7 @@ func (s Store) Correct(ctx context.Context, it table.Item, f Fare) (*Corrected, 
 				if _, err = Settle(ctx, s.Tenant, tr, s.By.At); err != nil {
 					return err
 				}
-				return table.ErrConflict // read what was settled
+				return table.ErrConflict // the next attempt reads the new receipt
 			}
 			a.first = &w
 		}
@@ -116,15 +117,16 @@ func (s Store) Correct(ctx context.Context, it table.Item, f Fare) (*Corrected, 
 		switch err = s.Commit(ctx, tx, out); {
 		case errors.Is(err, errUnread):
 			unread, err = false, table.ErrConflict
-		case errors.Is(err, errPosted): // the trip had a receipt and has lost it
+		case errors.Is(err, errPosted): // the trip was settled, but its receipt was lost
 			posted, err = true, table.ErrConflict
 		}
 		return err
 	})
 }
 
-// accounts returns what a correction needs. stale means that what the caller read may
-// have changed, unread that the wallets need not be read.
+// accounts returns the items that a correction needs. If stale is false, it may use items
+// that were read together with the access checks. If unread is true, it need not read the
+// wallets.
 func (s Store) accounts(ctx context.Context, tr trip.Trip, stale, unread bool) (ledger, error) {
 	if stale || !unread || s.Read == nil {
 		a, err := read(ctx, s.Tenant, tr)
@@ -140,7 +142,8 @@ func (s Store) accounts(ctx context.Context, tr trip.Trip, stale, unread bool) (
 	return a, err
 }
 
-// correctable returns the trip of an item if its fare may be corrected.
+// correctable returns the trip of an item. Errors: a 404 if there is no trip, a 409 if the
+// fare of the trip must not be corrected.
 func (s Store) correctable(it table.Item) (trip.Trip, error) {
 	if !it.Found() {
 		return trip.Trip{}, fault.NotFound()
@@ -159,8 +162,8 @@ func (s Store) correctable(it table.Item) (trip.Trip, error) {
 	return tr, err
 }
 
-// correction puts the correction into a transaction, or nothing if the trip has
-// the fare already. It returns the receipt after it.
+// correction adds to the transaction what corrects the fare of the trip, and returns the
+// response. It adds nothing if the trip has the fare already.
 func (s Store) correction(tx *table.Tx, a ledger, tr trip.Trip, fare money.Amount, reason string) (*Corrected, error) {
 	was, err := a.issued()
 	if err != nil {
@@ -168,7 +171,7 @@ func (s Store) correction(tx *table.Tx, a ledger, tr trip.Trip, fare money.Amoun
 	}
 	if codec.OrZero(tr.FinalFare) == fare {
 		if codec.OrZero(was.Total) != fare {
-			return nil, table.ErrConflict // one of them was read before another correction
+			return nil, table.ErrConflict // the trip or the receipt was read before another correction
 		}
 		return correctedBy(was), nil
 	}

@@ -6,6 +6,6 @@
 // One transaction settles a trip, on the condition that the trip has no receipt
 // yet. One transaction corrects a fare: it changes the trip, writes the next
 // version of the receipt beside the old one, and posts the difference. So however
-// often a trip is delivered or a request repeated, each is done once. The package
-// must not know streams: pkg/background/settlement calls it.
+// often the stream delivers a trip or a request is repeated, each is done once. The
+// package must not read streams: pkg/background/settlement calls it.
 package receipt

@@ -55,6 +55,7 @@ func TripRows() []api.Row {
 	}
 }
 
+// needReceipt returns the keys of a trip and its receipt.
 func needReceipt(t table.Tenant, p api.Peek) []table.Key {
 	if id := p.Path("id"); ids.Valid(ids.Trip, id) {
 		return []table.Key{trip.Key(t, id), Key(t, id)}
@@ -62,16 +63,20 @@ func needReceipt(t table.Tenant, p api.Peek) []table.Key {
 	return nil
 }
 
+// needCorrection returns the keys of the items that a correction of a fare reads: the trip,
+// its receipt and the tenant's settings.
 func needCorrection(t table.Tenant, p api.Peek) []table.Key {
 	return append(needReceipt(t, p), settings.Key(t)) // the tax rate, if the trip is not settled yet
 }
 
+// needPaper returns the keys of a trip and its receipt, and of the branding if the
+// response is a page to print.
 func needPaper(t table.Tenant, p api.Peek) []table.Key {
 	return append(needReceipt(t, p), page.Keys(t, p)...)
 }
 
-// itemOf returns the trip's item. Errors: a 404 if there is none, or if it is not
-// the rider's or driver's own.
+// itemOf returns the item of the trip with the id. Errors: a 404 if there is no such trip,
+// or if the caller is a rider or driver and it is the trip of somebody else.
 func itemOf(ctx context.Context, c *api.Caller, id string) (table.Item, error) {
 	if !ids.Valid(ids.Trip, id) {
 		return table.Item{}, fault.NotFound()
@@ -89,6 +94,7 @@ type fareInput struct {
 	Body Fare
 }
 
+// correct corrects the fare of a trip (Store.Correct).
 func correct(ctx context.Context, c *api.Caller, in *fareInput) (*Corrected, error) {
 	it, err := itemOf(ctx, c, in.ID)
 	if err != nil {
@@ -101,6 +107,7 @@ func correct(ctx context.Context, c *api.Caller, in *fareInput) (*Corrected, err
 	return s.Correct(ctx, it, in.Body)
 }
 
+// show returns the receipt of a trip.
 func show(ctx context.Context, c *api.Caller, in *trip.GetInput) (*Shown, error) {
 	it, err := itemOf(ctx, c, in.ID)
 	if err != nil {
@@ -113,6 +120,7 @@ func show(ctx context.Context, c *api.Caller, in *trip.GetInput) (*Shown, error)
 	return Show(ctx, c.Tenant, it, r, c.Audience)
 }
 
+// printed returns a receipt as a page to print.
 func printed(ctx context.Context, c *api.Caller, r *Shown) (*api.Document, error) {
 	return page.Paper{Kind: "receipt", Of: r, Currency: r.Currency}.Print(ctx, c)
 }
@@ -121,7 +129,8 @@ type postInput struct {
 	Body Post
 }
 
-// needPost names the owner and the wallet of a posting, and its trip.
+// needPost returns the keys of the wallet of a posting, of the wallet's owner, and of the
+// posting's trip and its receipt.
 func needPost(t table.Tenant, p api.Peek) []table.Key {
 	optional := func(name string) *string {
 		if text := p.Body(name); text != "" {
@@ -133,14 +142,15 @@ func needPost(t table.Tenant, p api.Peek) []table.Key {
 	return asked.keys(t)
 }
 
-// storeOf returns the store of the caller. Its first attempt uses the items that
-// the checks have read.
+// storeOf returns the Store for changes by the caller. The first attempt of a change uses
+// items that were read together with the access checks.
 func storeOf(ctx context.Context, c *api.Caller) (Store, error) {
 	live, err := c.Live(ctx)
 	return Store{Tenant: c.Tenant, By: c.By(), Flags: live.Flags, Read: c.Item, Commit: c.Commit,
 		Match: c.Replaces}, err
 }
 
+// post posts an amount to the wallet of a rider or driver (Store.Post).
 func post(ctx context.Context, c *api.Caller, in *postInput) (*Made, error) {
 	s, err := storeOf(ctx, c)
 	if err != nil {
@@ -157,7 +167,10 @@ type listInput struct {
 	To         string `query:"to" format:"iso8601" doc:"Postings before this time. A date alone includes that day." example:"2026-02-01T08:00:00Z"`
 }
 
-// list reads T#t#WALLET#side#actor, backward, between two times.
+// list returns the postings of the wallet of one rider or driver, newest first.
+//
+// Access pattern: T#t#WALLET#side#actor, backward, between two times. side says whether the
+// actor is a rider or a driver.
 func list(ctx context.Context, c *api.Caller, in *listInput) (*api.Page[wallet.Entry], error) {
 	if (in.CustomerID == "") == (in.DriverID == "") {
 		return nil, fault.Field("query.customerId", "expected either customerId or driverId")

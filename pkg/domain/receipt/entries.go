@@ -12,12 +12,12 @@ import (
 // Entries are the amounts of a trip's settlement. If Driver or Rider is nil,
 // that wallet gets no posting.
 type Entries struct {
-	Commission *decimal.Decimal // nil without a fare or a snapshot of the rate
+	Commission *decimal.Decimal // nil without a fare or a commission rate on the trip
 	Driver     *decimal.Decimal
 	Rider      *decimal.Decimal
 }
 
-// EntriesOf decides what a completed trip posts:
+// EntriesOf computes the wallet entries of a completed trip:
 //
 //	CASH    the driver holds the money: the driver is debited the commission
 //	CARD    the driver is credited the fare less the commission
@@ -26,10 +26,10 @@ type Entries struct {
 // The fee of a cancelled trip is posted as a fare that is paid from the wallet, so the
 // driver who came gets the fee less the commission.
 //
-// A trip without a payment type counts as CASH. Without a snapshot of the rate,
-// the driver's entry is 0 and the rider's is unchanged. Without a fare, the
+// A trip without a payment type counts as CASH. Without a commission rate on the trip,
+// the driver's entry is 0 and the rider's entry stays as above. Without a fare, the
 // driver's entry is 0 and the rider has none. Without a driver, there is no
-// driver's entry.
+// driver's entry. Errors: an unknown payment type.
 func EntriesOf(tr trip.Trip) (Entries, error) {
 	tr = tr.Charged()
 	zero := decimal.Zero
@@ -66,7 +66,8 @@ func EntriesOf(tr trip.Trip) (Entries, error) {
 	return out, nil
 }
 
-// describe returns the posting's description, which contains the trip's code.
+// describe returns the description of a trip's posting, which contains the trip's code.
+// rider says that the posting is in the rider's wallet.
 func describe(tr trip.Trip, rider bool) string {
 	switch {
 	case tr.Owes() && rider:
@@ -85,6 +86,7 @@ func describe(tr trip.Trip, rider bool) string {
 	return "Trip " + tr.TripCode + ": fare less commission"
 }
 
+// number returns an amount as a receipt stores it. nil stays nil, which is null in JSON.
 func number(d *decimal.Decimal) *money.Amount {
 	if d == nil {
 		return nil

@@ -22,18 +22,18 @@ import (
 	"svc/pkg/domain/wallet"
 )
 
-// Store changes the money of one tenant for one caller.
+// Store posts to the wallets of one tenant and corrects its fares, for one caller.
 type Store struct {
 	Tenant table.Tenant
 	By     audit.By
 	Flags  table.Item // a copy of the tenant's flags
-	// Read returns an item for the first attempt of a change, for a caller that has
-	// read it already. Later attempts read the table.
+	// Read returns an item that the checks of the request have read, for the first
+	// attempt of a change. Later attempts, or all if Read is nil, read the table.
 	Read func(context.Context, table.Key) (table.Item, error)
 	// Commit commits a transaction. answer is the response of the request.
 	Commit func(ctx context.Context, tx *table.Tx, answer any) error
-	// Match, if not nil, checks the version of the trip that a correction replaces with
-	// the next one.
+	// Match, if not nil, checks the If-Match header of a correction: version is the
+	// trip's version before it, and next the one after it.
 	Match func(version, next int64) error
 }
 
@@ -47,8 +47,8 @@ type Post struct {
 	TripID      *string      `json:"tripId,omitempty" minLength:"1" maxLength:"100" doc:"The trip that it is about. A REFUND needs it: the refunds of a trip never exceed what the trip took."`
 }
 
-// Resolve implements huma.Resolver. It checks what needs no read, before a person
-// is asked to confirm the posting.
+// Resolve implements huma.Resolver: it checks what needs no read. An agent's request is
+// checked so before a person is asked to confirm it.
 func (p *Post) Resolve(huma.Context) (errs []error) {
 	for _, d := range p.faults() {
 		errs = append(errs, &huma.ErrorDetail{Location: d.Field, Message: d.Message})
@@ -56,6 +56,8 @@ func (p *Post) Resolve(huma.Context) (errs []error) {
 	return errs
 }
 
+// faults returns what is wrong with the request, as far as it can be checked without a
+// read.
 func (p *Post) faults() (wrong fault.Faults) {
 	wrong.Unless((p.CustomerID == nil) != (p.DriverID == nil), "body.customerId", "expected either customerId or driverId")
 	wrong.Unless(plaintext.IsLine(p.Description, 300), "body.description", "expected %s", plaintext.Rule(300))
@@ -66,7 +68,8 @@ func (p *Post) faults() (wrong fault.Faults) {
 	return wrong
 }
 
-// owner returns whose wallet the posting is for.
+// owner returns whose wallet the posting is for, and the field of the request that names
+// the owner. All are "" if no field does.
 func (p *Post) owner() (side wallet.Side, actor, field string) {
 	if p.DriverID != nil {
 		return wallet.Driver, *p.DriverID, "body.driverId"
@@ -77,7 +80,8 @@ func (p *Post) owner() (side wallet.Side, actor, field string) {
 	return "", "", ""
 }
 
-// amount returns what the posting adds to the balance. Errors: a 400.
+// amount returns what the posting adds to the balance, negative for a debit. Errors: a
+// 400.
 func (p *Post) amount(flags table.Item) (decimal.Decimal, error) {
 	digits, negative := strings.CutPrefix(string(p.Amount), "-")
 	currency := flags.Text("currency")
@@ -107,10 +111,11 @@ type Made struct {
 	Currency   string       `json:"currency" doc:"ISO 4217 code."`
 }
 
-// basis is what a posting depends on.
+// basis has the items that a posting depends on. holder is the owner of the wallet.
 type basis struct{ holder, wallet, trip, receipt table.Item }
 
-// keys returns the keys of what the posting depends on.
+// keys returns the keys of a posting's basis, in the order of its fields, without the
+// trip if there is none.
 func (p *Post) keys(t table.Tenant) []table.Key {
 	side, actor, _ := p.owner()
 	kind, audience := ids.Customer, authz.Rider
@@ -127,6 +132,8 @@ func (p *Post) keys(t table.Tenant) []table.Key {
 	return keys
 }
 
+// basis reads the basis of a posting. again says that an earlier attempt failed, so what
+// the checks have read may have changed.
 func (s Store) basis(ctx context.Context, p *Post, again bool) (b basis, err error) {
 	keys := p.keys(s.Tenant)
 	items := make([]table.Item, len(keys))
@@ -192,8 +199,9 @@ func (s Store) Post(ctx context.Context, p Post) (*Made, error) {
 	})
 }
 
-// suits checks that the wallet's owner and the trip exist and belong together, and that
-// the owner was not erased: the words of a posting would be stored of the person again.
+// suits checks that the wallet's owner and the trip exist and belong together. It also
+// checks that the owner was not erased, because the description would be stored as new
+// data about the person.
 func (p *Post) suits(b basis) error {
 	side, actor, field := p.owner()
 	var wrong fault.Faults
@@ -211,9 +219,10 @@ func (p *Post) suits(b basis) error {
 	return fault.InvalidState("This person was erased, so nothing more is posted to the wallet.")
 }
 
-// allows returns what a wallet must be after the posting. A payout leaves what
-// withdrawals hold, and a debit of a rider leaves the company's floor. An adjustment and the
-// commissions of cash rides may take a driver's wallet below zero: a driver may owe money.
+// allows returns a check of the wallet as it is after the posting. A payout must leave
+// the amounts that withdrawals hold. A debit of a rider must not go below the company's
+// floor. A driver's wallet may go below zero by an adjustment, or by the commission of
+// cash rides: a driver may owe money.
 func (p *Post) allows(flags table.Item) func(wallet.Wallet) error {
 	return func(after wallet.Wallet) error {
 		if free := after.Balance.Sub(after.Held); p.Type == wallet.Payout && free.IsNegative() {
@@ -231,9 +240,9 @@ func (p *Post) allows(flags table.Item) func(wallet.Wallet) error {
 	}
 }
 
-// refund adds the refund to the sum that the trip's receipt keeps, which bounds refunds
-// that race or come in small steps. It goes to the wallet, also if the ride was paid in
-// cash. Errors: a 409 if the trip is not settled or took less.
+// refund adds the amount to the sum of refunds in the trip's receipt. The sum limits
+// several refunds, also concurrent ones. The money goes to the wallet, even if the ride
+// was paid in cash. Errors: a 409 if the trip is not settled or took less than the sum.
 func refund(tx *table.Tx, b basis, amount decimal.Decimal) error {
 	if !b.receipt.Found() {
 		tr, err := trip.FromItem(b.trip)
@@ -256,6 +265,7 @@ func refund(tx *table.Tx, b basis, amount decimal.Decimal) error {
 	return nil
 }
 
+// imported returns the 409 for an imported trip, which has no receipt.
 func imported() error {
 	return fault.InvalidState("The trip was imported, so it was paid in another system and has no receipt here.")
 }

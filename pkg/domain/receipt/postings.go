@@ -20,18 +20,19 @@ import (
 
 // PostingOf returns a trip's posting in the wallet of its driver or rider. The
 // posting's id is derived from the trip's id, so a wallet cannot get two
-// postings for one trip.
+// postings for one trip. side is the wallet's owner, driver or rider, and at is the time
+// of the posting.
 func PostingOf(tr trip.Trip, side wallet.Side, amount decimal.Decimal, at string) wallet.Entry {
 	_, id, _ := strings.Cut(tr.ID, "_")
 	return wallet.Entry{TripID: &tr.ID, Posting: wallet.Posting{ID: ids.Posting + "_" + id, Type: wallet.TripPayment,
 		Amount: money.Of(amount), Description: describe(tr, side == wallet.Customer), CreatedAt: at}}
 }
 
-// Posted is a posting of a trip and its wallet.
+// Posted is a posting of a trip, and the wallet that it is in.
 type Posted struct {
 	Side  wallet.Side
-	Actor string
-	Code  string // of the trip
+	Actor string // id of the driver or rider
+	Code  string // the trip's code
 	Entry wallet.Entry
 }
 
@@ -40,14 +41,15 @@ func (p Posted) Key(t table.Tenant) table.Key {
 	return wallet.PostingKey(t, p.Side, p.Actor, p.Entry.Posting)
 }
 
-// side is one side of a trip's settlement: the wallet, and the amount posted to
-// it, nil for none.
+// side is one of the two wallets of a trip's settlement, the driver's or the rider's.
+// amount is posted to it, nil for no posting.
 type side struct {
 	side   wallet.Side
 	actor  string
 	amount *decimal.Decimal
 }
 
+// sides returns the wallets of the trip's driver and of its rider, each with its amount.
 func (e Entries) sides(tr trip.Trip) [2]side {
 	driver := ""
 	if tr.DriverID != nil {
@@ -56,7 +58,8 @@ func (e Entries) sides(tr trip.Trip) [2]side {
 	return [2]side{{wallet.Driver, driver, e.Driver}, {wallet.Customer, tr.CustomerID, e.Rider}}
 }
 
-// postings returns the postings of a trip that was paid at the given time.
+// postings returns the trip's postings, one for each wallet with an amount. at is the
+// time of the postings.
 func (e Entries) postings(tr trip.Trip, at string) (out []Posted) {
 	for _, s := range e.sides(tr) {
 		if s.amount != nil {
@@ -114,31 +117,32 @@ func (r Receipt) Postings(tr trip.Trip) ([]Posted, error) {
 	return out, nil
 }
 
-// What a correction posts. The driver's wallet gets a posting of 0 if only the fare
-// changes, because the driver's statement finds corrections by their postings.
+// The kinds of postings of a correction. If the fare changes but not the driver's amount,
+// the driver's wallet gets a posting of 0, because the statement finds corrections by their
+// postings.
 const (
 	reversal  = "reversal"
 	renewal   = "new amount"
 	unchanged = "same amount"
 )
 
-// corrected returns a posting of the correction.
+// corrected returns a posting of the correction that made this version of the receipt. s
+// is the wallet's owner, what is the kind of the posting, and at is the receipt's time.
 func (r Receipt) corrected(s wallet.Side, what string, amount decimal.Decimal, at time.Time) wallet.Entry {
 	return wallet.Entry{TripID: &r.TripID, By: &r.Correction.By, Posting: wallet.Posting{Type: wallet.TripPayment,
 		ID: r.correctionID(s, what, at), Amount: money.Of(amount), CreatedAt: r.IssuedAt,
 		Description: "Trip " + r.TripCode + ": fare corrected, " + what}}
 }
 
-// correctionID returns the id of a posting of the correction, derived from what it
-// is.
+// correctionID returns the id of a posting of the correction. It is derived from the
+// trip, the version, the wallet and the kind.
 func (r Receipt) correctionID(s wallet.Side, what string, at time.Time) string {
 	return ids.Derived(ids.Posting, at, fmt.Sprintf("%s#%d#%s#%s", r.TripID, r.Version, s, what))
 }
 
-// Stored returns the stored item of each posting; the zero Item if there is
-// none. Builds up to 2026-11 gave postings ids that are not derived from the
-// trip's. Stored finds such a posting by the time of the payment and the trip's
-// code.
+// Stored returns the stored item of each posting, or the zero Item if there is none.
+// Builds up to 2026-11 gave postings ids that are not derived from the trip's id. Stored
+// finds such a posting by its time and the trip's code.
 func Stored(ctx context.Context, t table.Tenant, all []Posted) ([]table.Item, error) {
 	keys := make([]table.Key, len(all))
 	for i, p := range all {
@@ -153,7 +157,7 @@ func Stored(ctx context.Context, t table.Tenant, all []Posted) ([]table.Item, er
 		items = append(items, found...)
 	}
 	for i, it := range items {
-		if it.Found() || all[i].Entry.By != nil { // no older build corrected a fare
+		if it.Found() || all[i].Entry.By != nil { // By is set in corrections, which older builds did not make
 			continue
 		}
 		page, err := t.Query(ctx, keys[i].PK, table.Query{Prefix: "POSTING#" + all[i].Entry.CreatedAt + "#",
@@ -190,8 +194,8 @@ func Earlier(ctx context.Context, t table.Tenant, id string) (out []Receipt, err
 	return out, nil
 }
 
-// Chain checks that the versions follow each other without a gap: each one names
-// the total of the one before.
+// Chain reports whether the versions of a receipt follow each other without a gap: each
+// correction names the total of the version before.
 func Chain(versions []Receipt) bool {
 	for i, r := range versions {
 		switch {

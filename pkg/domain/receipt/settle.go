@@ -24,20 +24,20 @@ var (
 	// errSettled means that the receipt's condition failed: the trip was
 	// already settled.
 	errSettled = errors.New("the trip has its receipt")
-	// errPosted means that a posting's condition failed: the trip was settled
-	// and has lost its receipt.
+	// errPosted means that a posting's condition failed: the trip was settled,
+	// but its receipt was lost.
 	errPosted = errors.New("the trip has a posting but no receipt")
-	// errUnread means that a wallet or its owner does not exist.
+	// errUnread means that a change that had not read the wallets failed, because a
+	// wallet or its owner does not exist.
 	errUnread = errors.New("a wallet must be created, or its owner is gone")
 )
 
-// Settle settles a trip (Trip.Settles) that is not settled yet; done reports whether
-// this call did it. It sends one batch get and, unless the trip has a receipt,
-// one transaction. If the trip was completed more than streamAge ago or has a
-// posting, it also reads the trip's postings and does not repeat them. It
-// retries after a conflict, such as with another settlement of the same driver
-// or rider. If the tenant is deleted or being deleted, it does nothing, and
-// returns no error.
+// Settle settles a trip for which Trip.Settles is true. done reports whether this call
+// settled it; it is false if the trip has a receipt. It sends one batch get and at most
+// one transaction. If the trip was completed more than streamAge ago or has a posting, it
+// also reads the trip's postings and does not repeat them. It retries after a conflict,
+// such as with another settlement of the same driver or rider. If the tenant is deleted
+// or being deleted, it does nothing and returns no error.
 func Settle(ctx context.Context, t table.Tenant, tr trip.Trip, now time.Time) (done bool, err error) {
 	if !tr.Settles() {
 		return false, stream.BadData(fmt.Errorf("settle %s: its status is %s, expected %s or a fee", tr.ID, tr.Status,
@@ -55,8 +55,8 @@ func Settle(ctx context.Context, t table.Tenant, tr trip.Trip, now time.Time) (d
 	return w.resettle(ctx, t)
 }
 
-// streamAge is how long the stream keeps a record. A trip that was completed
-// earlier may have been settled, and have lost its receipt.
+// streamAge is how long the stream keeps a record. A trip that was completed earlier may
+// have been settled already, even if its receipt was lost.
 const streamAge = 24 * time.Hour
 
 // Resettle settles a trip that has no receipt, and does not repeat the
@@ -73,16 +73,16 @@ func Resettle(ctx context.Context, t table.Tenant, tr trip.Trip, now time.Time) 
 type work struct {
 	trip     trip.Trip
 	entries  Entries
-	postings []Posted // those that the trip does not have yet
-	// uncounted means that totalTrips must not count the trip: it has a posting, so it
-	// is counted already, or it was not driven.
+	postings []Posted // the postings that the trip does not have yet
+	// uncounted means that totalTrips must not count the trip. Either it has a posting,
+	// so it is counted already, or it was cancelled for a fee.
 	uncounted bool
-	at        time.Time
-	now       time.Time
+	at        time.Time // time of the postings
+	now       time.Time // time of the receipt
 }
 
-// plan decides what the settlement of a trip writes. The postings have the time
-// of the trip's completion, even if the trip is settled later.
+// plan decides what the settlement of a trip writes. The postings have the time at which
+// the trip was completed, or cancelled for a fee, even if it is settled later.
 func plan(tr trip.Trip, now time.Time) (w work, err error) {
 	tr = tr.Charged()
 	w = work{trip: tr, at: now, now: now, uncounted: tr.Owes()}
@@ -116,6 +116,7 @@ func (w work) resettle(ctx context.Context, t table.Tenant) (bool, error) {
 	return w.settle(ctx, t)
 }
 
+// settle writes the settlement, unless the trip has a receipt or the tenant is gone.
 func (w work) settle(ctx context.Context, t table.Tenant) (done bool, err error) {
 	err = table.Retry(ctx, func(ctx context.Context) error {
 		found, err := read(ctx, t, w.trip)
@@ -141,15 +142,16 @@ func (w work) settle(ctx context.Context, t table.Tenant) (done bool, err error)
 	return done, nil
 }
 
-// ledger is what a change of a trip's money reads; an absent item is not
-// Found.
+// ledger has the items that a change of a trip's money reads. For an absent item, Found
+// reports false.
 type ledger struct {
 	receipt, flags, settings, driver, driverWallet, rider, riderWallet table.Item
 
-	unread bool  // the wallets and their holders are not read
-	first  *work // the settlement that a correction makes too; nil if the trip is settled
+	unread bool  // the wallets and their owners were not read
+	first  *work // the settlement that a correction must make first; nil if the trip is settled
 }
 
+// read reads all items of the ledger in one batch get.
 func read(ctx context.Context, t table.Tenant, tr trip.Trip) (ledger, error) {
 	driver := ""
 	if tr.DriverID != nil {
@@ -168,9 +170,9 @@ func read(ctx context.Context, t table.Tenant, tr trip.Trip) (ledger, error) {
 	return out, err
 }
 
-// compose puts all writes of the settlement into a transaction. The receipt
-// comes first, because Commit returns the error of the first failed condition:
-// errSettled must take precedence over errPosted.
+// compose adds all writes of the settlement to a transaction. The receipt comes first,
+// because Commit returns the error of the first failed condition: errSettled must take
+// precedence over errPosted.
 func (a ledger) compose(tx *table.Tx, t table.Tenant, w work) error {
 	r, err := a.issue(w)
 	if err != nil {
@@ -184,13 +186,14 @@ func (a ledger) compose(tx *table.Tx, t table.Tenant, w work) error {
 	return nil
 }
 
-// issue returns the first receipt of a trip.
+// issue returns the first receipt of the trip of w, with the tax rate of the settings.
 func (a ledger) issue(w work) (Receipt, error) {
 	rules, err := settings.Kind.FromItem(a.settings)
 	return Of(w.trip, w.entries, ids.New(ids.Receipt, w.now), timestamp.Format(w.now), rules.Pricing.TaxRate), err
 }
 
-// issued returns the receipt that a correction follows.
+// issued returns the receipt that a correction changes. If the trip is not settled yet, this
+// is the first receipt, which the correction must issue too.
 func (a ledger) issued() (Receipt, error) {
 	if a.first == nil {
 		return FromItem(a.receipt)
@@ -200,7 +203,7 @@ func (a ledger) issued() (Receipt, error) {
 	return r, err
 }
 
-// count counts the trip for its driver and rider.
+// count adds one to the stored number of trips, totalTrips, of the trip's driver and rider.
 func (a ledger) count(tx *table.Tx, t table.Tenant, tr trip.Trip) {
 	add := func(key table.Key, read table.Item) {
 		if a.unread || read.Found() {
@@ -214,7 +217,8 @@ func (a ledger) count(tx *table.Tx, t table.Tenant, tr trip.Trip) {
 	add(authz.ActorKey(t, authz.Rider, tr.CustomerID), a.rider)
 }
 
-// post adds the postings of a trip and the new balances to a transaction.
+// post adds a trip's postings and the new balances to a transaction. If a posting exists
+// already, the transaction fails with the error posted.
 func (a ledger) post(tx *table.Tx, t table.Tenant, currency string, all []Posted, posted error) error {
 	for _, one := range []struct {
 		side        wallet.Side
@@ -240,10 +244,12 @@ func (a ledger) post(tx *table.Tx, t table.Tenant, currency string, all []Posted
 	return nil
 }
 
+// writeShards returns the number of shards for lists of wallets, from a copy of the
+// tenant's flags.
 func writeShards(flags table.Item) int { return max(1, int(flags.Int("writeShards"))) }
 
-// NameOf returns the name of a driver or customer, "" if there is no such
-// item.
+// NameOf returns the name of a driver or customer from the person's item, "" if the item
+// does not exist.
 func NameOf(actor table.Item) string {
 	var doc struct {
 		Name      string `json:"name"`

@@ -8,18 +8,18 @@ import (
 	"svc/pkg/domain/wallet"
 )
 
-// Share explains a posting of a trip to its driver's wallet. Fare less Commission
-// less Outside is the amount of the posting.
+// Share explains the amount of a trip's posting in the driver's wallet: the amount is Fare
+// less Commission less Outside.
 type Share struct {
-	Fare       decimal.Decimal // what the posting changes of the fare
-	Commission decimal.Decimal // of the fare, what the company kept
-	Outside    decimal.Decimal // of the fare, what the driver got outside of the wallet
-	Step       int             // the posting's place among those of its trip at one time
+	Fare       decimal.Decimal // by how much the posting changes the fare
+	Commission decimal.Decimal // the company's part of Fare
+	Outside    decimal.Decimal // the part of Fare that the driver got outside of the wallet, such as cash
+	Step       int             // sort key for postings of the trip with the same time
 }
 
-// Shares explains the entries that a trip has in its driver's wallet by the versions
-// of the trip's receipt, in their order. The key is the entry's id. An entry that no
-// version posted has no share.
+// Shares explains the entries of one trip in the driver's wallet. versions are those of
+// the trip's receipt, in their order. The key is the entry's id. An entry that no version
+// posted has no share.
 func Shares(versions []Receipt, entries []wallet.Entry) map[string]Share {
 	out, posted := map[string]Share{}, byID(entries)
 	explain := func(e wallet.Entry, v Receipt, fare decimal.Decimal) {
@@ -31,7 +31,7 @@ func Shares(versions []Receipt, entries []wallet.Entry) map[string]Share {
 		out[e.ID] = s
 	}
 	for _, e := range entries {
-		if e.By == nil && len(versions) > 0 { // settlement's postings are those of nobody
+		if e.By == nil && len(versions) > 0 { // a posting of the settlement, not of a person
 			explain(e, versions[0], codec.OrZero(versions[0].Total).Decimal())
 		}
 	}
@@ -51,7 +51,7 @@ func Shares(versions []Receipt, entries []wallet.Entry) map[string]Share {
 			after := out[given.ID]
 			after.Step++ // the old amount is taken back before the new one is posted
 			out[given.ID] = after
-		case reversed: // an amount of 0 has no posting of its own
+		case reversed: // the new amount is 0, which has no posting of its own
 			explain(taken, v, now.Sub(was))
 		case renewed:
 			explain(given, v, now.Sub(was))
@@ -62,8 +62,9 @@ func Shares(versions []Receipt, entries []wallet.Entry) map[string]Share {
 	return out
 }
 
-// Unposted returns the postings of 0 that corrections from one time until another
-// would have in the driver's wallet. Builds up to 2026-11 did not make them.
+// Unposted returns the postings of 0 that are missing in the driver's wallet, for
+// corrections from the time from (inclusive) to the time to (exclusive). Builds up to
+// 2026-11 did not make them.
 func Unposted(versions []Receipt, entries []wallet.Entry, from, to string) (out []wallet.Entry) {
 	posted := byID(entries)
 	for _, v := range versions {
@@ -83,8 +84,8 @@ func Unposted(versions []Receipt, entries []wallet.Entry, from, to string) (out 
 	return out
 }
 
-// driverIDs returns the ids that the postings of a correction have in the driver's
-// wallet, by what they are; nil for a version that corrects nothing.
+// driverIDs returns the ids of the correction's postings in the driver's wallet, by kind.
+// It returns nil for a version that corrects nothing.
 func (r Receipt) driverIDs() map[string]string {
 	at, err := timestamp.Parse(r.IssuedAt)
 	if r.Correction == nil || err != nil {
@@ -97,6 +98,7 @@ func (r Receipt) driverIDs() map[string]string {
 	return out
 }
 
+// byID returns the entries by id.
 func byID(entries []wallet.Entry) map[string]wallet.Entry {
 	out := map[string]wallet.Entry{}
 	for _, e := range entries {
@@ -105,8 +107,9 @@ func byID(entries []wallet.Entry) map[string]wallet.Entry {
 	return out
 }
 
-// Known returns the versions that the newest one tells of: itself, and the one
-// before it, without its time.
+// Known returns the versions whose totals the newest receipt r knows: r itself and, if r is
+// a correction, the version before. The version before has its own total, but the id, the
+// time and the other amounts of r.
 func (r Receipt) Known() []Receipt {
 	if r.Correction == nil {
 		return []Receipt{r}

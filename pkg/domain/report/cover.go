@@ -25,8 +25,9 @@ type level struct {
 
 const day = 24 * time.Hour
 
-// Days have one partition. Each finer level has one partition per period of the
-// previous level, which spreads the writes.
+// levels are the lengths of the counters' periods, from a day to a millisecond. Days have
+// one partition. Each finer level has one partition per period of the previous level,
+// which spreads the writes.
 var levels = []level{
 	{"day", day, "", true},
 	{"quarter", 15 * time.Minute, "2006-01-02", true},
@@ -52,6 +53,7 @@ func floor(t time.Time, width time.Duration) time.Time {
 	return midnight.Add(t.Sub(midnight) / width * width)
 }
 
+// ceil returns the start of the first period that does not begin before t.
 func ceil(t time.Time, width time.Duration) time.Time {
 	start := floor(t, width)
 	if start.Equal(t) {
@@ -62,9 +64,9 @@ func ceil(t time.Time, width time.Duration) time.Time {
 
 // stretch is a range of counters in one partition that a report reads.
 type stretch struct {
-	ref      counter.Ref // of the first counter
-	from, to string      // sort keys, to exclusive; "" for unbounded
-	count    int         // number of periods
+	ref      counter.Ref // the first counter
+	from, to string      // sort keys of the counters, to exclusive; "" for unbounded
+	count    int         // number of counters, one per period
 }
 
 // cover splits the window into the fewest stretches: days in the middle, finer
@@ -73,7 +75,7 @@ func cover(from, to time.Time) []stretch {
 	var out []stretch
 	for k := len(levels) - 1; k > 0; k-- {
 		up, down := ceil(from, levels[k-1].width), floor(to, levels[k-1].width)
-		if up.After(down) { // both edges lie within one period
+		if up.After(down) { // from and to lie within one period of the previous level
 			return append(out, one(k, from, to)...)
 		}
 		out = append(out, one(k, from, up)...)
@@ -85,8 +87,9 @@ func cover(from, to time.Time) []stretch {
 	return append(out, one(0, from, to)...)
 }
 
-// one returns the stretch of level k between two of its period bounds in one
-// partition. It returns none if the bounds are equal.
+// one returns the stretch of level k between two times, as a list of one. Both times are
+// starts of periods of the level, within one period of the previous level. If they are
+// equal, the list is empty.
 func one(k int, from, to time.Time) []stretch {
 	if !from.Before(to) {
 		return nil
@@ -100,23 +103,25 @@ func one(k int, from, to time.Time) []stretch {
 	return []stretch{s}
 }
 
-// Names of sums in a counter's item. They are short, because a report reads
-// many. The counters of the time of request have one sum per status. The
-// counters of the time of completion have the number of trips and their revenue.
+// The names of the sums in a counter's item. They are short, because a report reads
+// many items. A trip counts for its time of request in one sum per status. A completed
+// trip counts for its time of completion in the number of trips and their revenue.
 const (
 	completed = "e"
 	revenue   = "f"
-	// olderRevenue is the revenue by time of request, which builds up to 2026-11
-	// counted (Summary.complete).
+	// olderRevenue is the revenue by time of request, as builds up to 2026-11
+	// counted it. Summary.complete adds it to the revenue.
 	olderRevenue = "r"
 )
 
+// names has the name of each status's sum in a counter's item.
 var names = map[trip.Status]string{
 	trip.Pending: "p", trip.Searching: "s", trip.CollectingOffers: "o", trip.WaitingCustomer: "w", trip.Scheduled: "l",
 	trip.Assigned: "a", trip.DriverArrived: "d", trip.InProgress: "i", trip.Completed: "c", trip.Cancelled: "x",
 }
 
-// Requested adds a trip to the changes of the counters for its time of request.
+// Requested adds a trip with the status to the changes of the counters for its time of
+// request.
 func Requested(changes counter.Changes, status trip.Status, at time.Time) {
 	name, ok := names[status]
 	if !ok {
@@ -131,12 +136,14 @@ func Completed(changes counter.Changes, fare decimal.Decimal, at time.Time) {
 	add(changes, at, counter.Sums{completed: decimal.NewFromInt(1), revenue: fare})
 }
 
-// OlderRevenue adds what builds up to 2026-11 counted of a final fare, so that
-// a rebuild can remove it.
+// OlderRevenue adds a final fare to the changes of the counters for the time of request.
+// Builds up to 2026-11 counted it there. A rebuild uses it to remove what they counted.
 func OlderRevenue(changes counter.Changes, fare decimal.Decimal, requestedAt time.Time) {
 	add(changes, requestedAt, counter.Sums{olderRevenue: fare})
 }
 
+// add adds the sums to the changes of the counters, of all levels, whose periods contain
+// the time.
 func add(changes counter.Changes, at time.Time, sums counter.Sums) {
 	for _, r := range Periods(at) {
 		changes.AddAll(counter.Changes{r: sums}, 1)
@@ -177,7 +184,7 @@ func Children(start time.Time, level int) (partition string, sharded, ok bool) {
 	return ref.Partition, ref.Sharded, true
 }
 
-// Span returns the period of a counter; to is exclusive.
+// Span returns the period of a trip counter; to is exclusive.
 func Span(ref counter.Ref) (from, to time.Time, err error) {
 	k := Level(ref)
 	if k < 0 {

@@ -25,6 +25,8 @@ type summaryInput struct {
 	To   string `query:"to" format:"iso8601" doc:"End of the window, excluded. A date alone includes that day. Default: now." example:"2026-02-01T00:00:00Z"`
 }
 
+// summary returns the report of a window. It logs a warning if the counters are those of
+// an older build.
 func summary(ctx context.Context, c *api.Caller, in *summaryInput) (*Summary, error) {
 	from, to, err := trip.Window(ctx, c, in.From, in.To)
 	if err != nil {

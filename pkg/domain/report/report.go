@@ -21,8 +21,9 @@ type Window struct {
 	To   string `json:"to" format:"date-time" doc:"End of the window, excluded."`
 }
 
-// Summary is the report summary (specification, "Report summary"). Drivers online are
-// known for now only: events leave out short statuses and end after 30 days.
+// Summary is the report summary (specification, "Report summary"). The number of drivers
+// online is that of now. It cannot be computed for the past, because the event feed omits
+// short statuses and keeps events for 30 days only.
 type Summary struct {
 	Window         Window                `json:"window" doc:"The bounds used."`
 	TripsByStatus  map[trip.Status]int64 `json:"tripsByStatus" doc:"Trips requested in the window, by the status they have now; every status is named."`
@@ -32,7 +33,7 @@ type Summary struct {
 	ActiveDrivers  int64                 `json:"activeDrivers" doc:"Drivers ONLINE or BUSY now, whatever the window. Disabled accounts count too."`
 	TotalCustomers int64                 `json:"totalCustomers" doc:"Customers of the tenant now, whatever the window. Disabled accounts count too."`
 
-	Older bool `json:"-"` // has rides as builds up to 2026-11 counted them
+	Older bool `json:"-"` // some revenue is counted by time of request, as builds up to 2026-11 did
 }
 
 // Longest is the maximum length of a window.
@@ -41,16 +42,16 @@ const Longest = 400 * day
 const defaultWindow = 30 * day
 
 // bounds returns the requested window in milliseconds, the precision of trip
-// times. It compares the bounds exactly and then rounds a finer bound up. nil
-// means the default: now, and 30 days before the end. Errors: a 400 if the window is empty, longer than Longest,
-// or ends after the year 9999.
+// times. It compares the bounds exactly and then rounds a finer bound up. If from is nil,
+// the window begins 30 days before its end; if to is nil, it ends now. Errors: a 400 if
+// the window is empty, longer than Longest, or ends after the year 9999.
 func bounds(from, to *time.Time, now time.Time) (time.Time, time.Time, error) {
 	end := now
 	if to != nil {
 		end = *to
 	}
 	start := end.Add(-defaultWindow)
-	if first := (time.Time{}); start.Before(first) { // the year 1
+	if first := (time.Time{}); start.Before(first) { // the zero time is in the year 1
 		start = first
 	}
 	if from != nil {
@@ -74,7 +75,7 @@ func bounds(from, to *time.Time, now time.Time) (time.Time, time.Time, error) {
 }
 
 // Summarize returns the report of a window whose bounds have no fraction of a
-// millisecond, in a tenant with n read shards. It runs one query per stretch of
+// millisecond, in a tenant with n read shards. It runs one query per range of
 // counters and shard, and one batch get for the totals, all in parallel.
 func Summarize(ctx context.Context, t table.Tenant, from, to time.Time, n int) (*Summary, error) {
 	out := &Summary{Window: Window{timestamp.Format(from), timestamp.Format(to)}, TripsByStatus: map[trip.Status]int64{}}
@@ -116,9 +117,9 @@ func Summarize(ctx context.Context, t table.Tenant, from, to time.Time, n int) (
 	return out, nil
 }
 
-// complete sets the completed trips and their revenue. Rides that builds up to 2026-11
-// counted, and nobody has counted anew, count by their time of request, as those builds
-// showed them.
+// complete sets the completed trips and their revenue from the sums of the window's
+// counters. Builds up to 2026-11 counted both by the time of request. Rides that were not
+// counted again since then still count that way.
 func (s *Summary) complete(sums counter.Sums) {
 	was := sums[olderRevenue]
 	s.CompletedTrips, s.Revenue = sums.Int(completed), money.Of(sums[revenue].Add(was))
@@ -127,14 +128,14 @@ func (s *Summary) complete(sums counter.Sums) {
 	}
 }
 
-// Counted is what the tenant's counters of days count.
+// Counted is the sum of the tenant's day counters.
 type Counted struct {
 	Trips int
-	Older bool // some rides are counted as builds up to 2026-11 did
+	Older bool // some revenue is counted by time of request, as builds up to 2026-11 did
 }
 
-// All adds up the tenant's counters of days. It may read several pages, so no request
-// uses it.
+// All adds up all day counters of the tenant. It may read several pages, so only commands
+// use it.
 func All(ctx context.Context, t table.Tenant) (out Counted, err error) {
 	days, sums := counter.Ref{Partition: Days, Sharded: true}, counter.Sums{}
 	for shard := range counter.MaxShards {
@@ -154,7 +155,8 @@ func All(ctx context.Context, t table.Tenant) (out Counted, err error) {
 	return out, nil
 }
 
-// shards returns the number of shards of the stretch's counters.
+// shards returns the number of shards over which the stretch's counters are divided. n is
+// the number of the tenant's read shards.
 func (s stretch) shards(n int) int {
 	if !s.ref.Sharded {
 		return 1

@@ -16,7 +16,7 @@ import (
 	"svc/pkg/edge/api"
 )
 
-// Rows returns the endpoint by which operators move a sandbox ahead.
+// Rows returns the endpoint by which operators advance the time of a sandbox.
 func Rows(db *table.DB) []api.Row {
 	return []api.Row{
 		api.Post("/api/v1/sandbox/advance", "svc_advance_sandbox", authz.Operators("tenant.settings:write", "EDIT_SETTINGS"),
@@ -27,24 +27,26 @@ func Rows(db *table.DB) []api.Row {
 				"robots arrive, wait, ride and complete; then scheduled rides become `PENDING`, and offers that nobody answered "+
 				"end, wave after wave. Each delivery to a webhook whose next attempt is due gets that attempt. "+
 				"Times in the records stay those of the real clock. On a laptop it happens right after the response, in AWS "+
-				"within a minute or two.")),
+				"within a minute or two."),
+			api.NoEvent("what it moves has events")),
 	}
 }
 
-// Input is the body of the request.
+// Input is the request to advance a sandbox.
 type Input struct {
 	Body struct {
 		Seconds int `json:"seconds" minimum:"1" maximum:"3600" example:"300" doc:"By how much the sandbox goes ahead."`
 	}
 }
 
-// Advanced is the response.
+// Advanced is the response to a request to advance a sandbox.
 type Advanced struct {
 	Seconds int    `json:"seconds" doc:"By how much the sandbox goes ahead."`
 	DueAt   string `json:"dueAt" format:"date-time" doc:"From when on it happens."`
 }
 
-// advance writes the rows of what is due, with the audit entry.
+// advance stores two tasks that are due now, one for the robots and one for the webhooks,
+// with an audit entry. Errors: ErrLive.
 func advance(ctx context.Context, c *api.Caller, db *table.DB, in *Input) (*Advanced, error) {
 	state, err := c.Live(ctx)
 	if err != nil {

@@ -1,8 +1,9 @@
-// Package sandbox owns which people of a sandbox are robots, and the row by which
-// operators move a sandbox ahead. pkg/background/robots drives the robots.
+// Package sandbox owns the robots of a sandbox, a tenant for tests. Robots are simulated
+// drivers and riders. The package stores which people are robots, and has the endpoint by
+// which operators advance the time of a sandbox. pkg/background/robots moves the robots.
 //
-// Only a sandbox has robots: Fill refuses any other tenant, and a tenant is a
-// sandbox from its creation and for ever, or never.
+// Only a sandbox has robots: Fill refuses any other tenant. Whether a tenant is a sandbox
+// is decided when it is created and never changes.
 package sandbox
 
 import (
@@ -23,7 +24,8 @@ import (
 	"svc/pkg/domain/tenant"
 )
 
-// Roster is a sandbox's robots, and where they drive.
+// Roster lists the ids of a sandbox's robots, simulated drivers and riders, and says where
+// the robots drive.
 type Roster struct {
 	Drivers []string    `json:"drivers"`
 	Riders  []string    `json:"riders"`
@@ -31,35 +33,37 @@ type Roster struct {
 	Lng     json.Number `json:"lng"`
 }
 
-// Most is the largest number of robot drivers of a sandbox. One batch reads them
+// Most is the largest number of robot drivers of a sandbox. One batch get reads them all
 // with their positions.
 const Most = 50
 
-// Key returns the key of the roster.
+// Key returns the key of the Roster, the list of a sandbox's robots.
 func Key(t table.Tenant) table.Key { return t.Key("SETTINGS", "ROBOTS") }
 
-// Kind stores the roster. A tenant without one has no robots.
+// Kind stores the Roster, the list of a sandbox's robots. A tenant without one has no
+// robots.
 var Kind = table.Kind[Roster]{Type: "robots", Personal: "nothing", Once: "written by the demo and svc tenant create",
 	Row:  func(t table.Tenant, _ string, _ Roster) table.Item { return table.Item{Key: Key(t), Version: 1} },
 	Read: func(it table.Item) (Roster, error) { return table.DecodeOr(it, Roster{}) }}
 
-// Book is what the robots must do at a later time.
+// Book is the list of the robots' tasks: what they must do at a later time.
 func Book(db *table.DB, now func() time.Time) due.Book {
 	return due.Book{DB: db, Name: "robots", Now: now}
 }
 
-// The kinds of tasks in the book.
+// The kinds of tasks in Book.
 const (
-	Step    = "step"    // the robots of the tenant go on
-	Advance = "advance" // they go on as if the seconds in front of the id had passed
+	Step    = "step"    // move the tenant's robots on to the present
+	Advance = "advance" // move the robots on as if some seconds had passed; the task's id begins with the number
 )
 
-// ErrLive is the response to what only a sandbox has.
+// ErrLive is the error of an operation that only a sandbox allows.
 var ErrLive = fault.InvalidState("This company is not a sandbox. Only a sandbox has robots; create one with " +
 	"svc tenant create SLUG --sandbox.")
 
-// Fill adds robots to a sandbox, so many drivers and as many riders, around the
-// place. Done again, it completes an interrupted call. Errors: ErrLive.
+// Fill adds robots to a sandbox: robots drivers and as many riders, who drive around the
+// point lat, lng (in degrees). If a call was interrupted, another call adds the missing
+// robots. Errors: ErrLive.
 func Fill(ctx context.Context, db *table.DB, by audit.By, n tenant.Tenant, robots int, lat, lng json.Number) error {
 	t := db.Tenant(n.ID)
 	flags, err := tenant.Flags(ctx, t)
@@ -94,7 +98,7 @@ func Fill(ctx context.Context, db *table.DB, by audit.By, n tenant.Tenant, robot
 // atOnce is how many robots are added at the same time.
 const atOnce = 8
 
-// add creates a robot driver and a robot rider. It skips one that already exists.
+// add creates a robot driver and a robot rider. It skips a robot that already exists.
 func add(ctx context.Context, t table.Tenant, by audit.By, d driver.Record, c customer.Record) error {
 	_, err := driver.Store.ByID(ctx, t, d.ID)
 	if errors.Is(err, fault.NotFound()) {
@@ -109,11 +113,13 @@ func add(ctx context.Context, t table.Tenant, by audit.By, d driver.Record, c cu
 	return err
 }
 
-// id returns the identifier of a robot, the same for the same tenant and number.
+// id returns the id of the i-th robot driver or rider of a tenant. The result is the same
+// in each call. kind is the prefix of the id.
 func id(kind string, n tenant.Tenant, i int) string {
 	return ids.Derived(kind, time.UnixMilli(0), fmt.Sprintf("robot %s %d", n.ID, i))
 }
 
+// robotDriver returns the i-th robot driver, a simulated driver, of a tenant.
 func robotDriver(n tenant.Tenant, i int) driver.Record {
 	plate, models := fmt.Sprintf("RBT-%03d", i), []string{"Dacia Spring", "Kia Niro", "Tesla Model 3", "Škoda Enyaq"}
 	colors := []string{"White", "Blue", "Grey", "Green", "Red"}
@@ -123,6 +129,7 @@ func robotDriver(n tenant.Tenant, i int) driver.Record {
 		VehicleColor: &colors[i%len(colors)]}}
 }
 
+// robotRider returns the i-th robot rider, a simulated rider, of a tenant.
 func robotRider(n tenant.Tenant, i int) customer.Record {
 	return customer.Record{Customer: customer.Customer{ID: id(ids.Customer, n, i), FirstName: "Robot",
 		LastName: fmt.Sprintf("Rider %d", i), Email: fmt.Sprintf("robot-rider%d@%s.example", i, n.Slug)}}

@@ -17,12 +17,13 @@ type Limits struct {
 	Largest  money.Amount // the tenant's largest fare; "" for money.DefaultMaxFare
 }
 
-// LimitsOf returns the limits of a copy of the tenant's flags.
+// LimitsOf returns the limits of a tenant, from a copy of its flags.
 func LimitsOf(flags table.Item) Limits {
 	return Limits{flags.Text("currency"), flags.Amount("maxFare")}
 }
 
-// amount checks an amount of the settings, and rounds what a caller computed in floats.
+// amount checks the amount n of the settings, and rounds n if a client computed it with
+// floats. It adds a fault to wrong, under the name field.
 func (l Limits) amount(wrong *fault.Faults, field string, n *money.Amount) {
 	d, err := money.Accept(*n, l.Currency)
 	most := money.MaxFare(l.Largest, l.Currency).Decimal()
@@ -36,9 +37,9 @@ func (l Limits) amount(wrong *fault.Faults, field string, n *money.Amount) {
 	}
 }
 
-// changed returns the faults in err but those of members that are stored with the same
-// value: what an older build or another currency allowed must not block the change of
-// other members. was and now are the values before and after.
+// changed removes from the error the faults of members whose value is the same before and
+// after the change. So a stored value that an older build or another currency allowed
+// does not block changes of other members. was and now are the values before and after.
 func changed(err error, was, now any) error {
 	var f *fault.Error
 	if !errors.As(err, &f) || len(f.Details) == 0 {
@@ -56,7 +57,7 @@ func changed(err error, was, now any) error {
 	return wrong.Err()
 }
 
-// jsonOf returns the JSON object of a value, with exact numbers.
+// jsonOf returns a value as the members of a JSON object, with exact numbers.
 func jsonOf(v any) map[string]any {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -66,7 +67,7 @@ func jsonOf(v any) map[string]any {
 	return tree
 }
 
-// at returns the member of a JSON object at a path.
+// at returns the member of a JSON object at a path. ok is false if there is none.
 func at(tree map[string]any, path []string) (value any, ok bool) {
 	for i, name := range path {
 		if value, ok = tree[name]; i == len(path)-1 || !ok {

@@ -36,7 +36,7 @@ type MultiPolygon struct {
 	Coordinates [][][][]json.Number `json:"coordinates" doc:"Polygons, the largest first. Each has rings of [longitude, latitude] in degrees, the outer ring first."`
 }
 
-// Schema returns the schema of an area.
+// Schema returns the OpenAPI schema of an area.
 func (Area) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{r.Schema(reflect.TypeFor[Polygon](), true, ""),
 		r.Schema(reflect.TypeFor[MultiPolygon](), true, "")}}
@@ -59,8 +59,7 @@ func (a *Area) UnmarshalJSON(text []byte) (err error) {
 	return err
 }
 
-// geometry is a GeoJSON object. A city's file may have more members; none of
-// them changes the area.
+// geometry is a GeoJSON object. Other members of a file do not affect the area.
 type geometry struct {
 	Type        string          `json:"type"`
 	Coordinates json.RawMessage `json:"coordinates"`
@@ -69,6 +68,8 @@ type geometry struct {
 	Features    []geometry      `json:"features"`
 }
 
+// polygons returns the polygons of a Polygon or MultiPolygon as they are, without a
+// check.
 func (g geometry) polygons() (all Area, err error) {
 	switch g.Type {
 	case "Polygon":
@@ -85,18 +86,17 @@ func (g geometry) polygons() (all Area, err error) {
 	return all, nil
 }
 
-// ParseArea reads an area from GeoJSON as cities publish it: a Polygon or a
-// MultiPolygon, alone or as the only geometry of a Feature, FeatureCollection or
-// GeometryCollection. It ignores a byte order mark, altitudes and other members.
-// It closes no rings and mends no crossings, but it turns rings into the
-// direction of RFC 7946 and cuts an area that continues beyond 180 degrees. The
-// text of an error says what is wrong.
+// ParseArea reads an area from GeoJSON as cities publish it: a Polygon or a MultiPolygon,
+// alone or as the only geometry of a Feature, FeatureCollection or GeometryCollection. It
+// ignores a byte order mark, altitudes and other members. It turns rings into the
+// direction of RFC 7946, and cuts an area that continues beyond 180 degrees. Rings that
+// are open or cross each other are errors. The text of an error says what is wrong.
 func ParseArea(text []byte) (Area, error) {
 	var g geometry
 	if err := json.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &g); err != nil {
 		return nil, errors.New("expected GeoJSON, and it is not")
 	}
-	for range 3 { // a collection of a feature of a collection
+	for range 3 { // the deepest: a FeatureCollection of a Feature of a GeometryCollection
 		within := append(g.Features, g.Geometries...)
 		switch {
 		case g.Type == "Feature" && g.Geometry != nil:
@@ -127,7 +127,8 @@ func ParseArea(text []byte) (Area, error) {
 // of a change has the area before and after it, and must fit into an item.
 const mostPositions = 5000
 
-// areaOf returns the polygons as an area.
+// areaOf returns the polygons as an area. Errors: no positions, or more than
+// mostPositions.
 func areaOf(all []geom.Polygon) (Area, error) {
 	var area Area
 	positions := 0
@@ -139,7 +140,7 @@ func areaOf(all []geom.Polygon) (Area, error) {
 			for i := range ring {
 				at := line.GetXY(i)
 				ring[i] = []json.Number{decimals(at.X), decimals(at.Y)}
-				_, _ = money.Within(&ring[i][0], 180), money.Within(&ring[i][1], 90) // a cut has more decimals
+				_, _ = money.Within(&ring[i][0], 180), money.Within(&ring[i][1], 90) // round: a cut has more decimals
 			}
 			rings = append(rings, ring)
 		}
@@ -154,9 +155,11 @@ func areaOf(all []geom.Polygon) (Area, error) {
 	return area, nil
 }
 
+// decimals returns the shortest decimal form of a number.
 func decimals(x float64) json.Number { return json.Number(strconv.FormatFloat(x, 'f', -1, 64)) }
 
-// parsePolygon returns a valid polygon, cut at the 180th meridian.
+// parsePolygon returns a polygon, cut at the 180th meridian into polygons from -180 to
+// 180 degrees. Errors: the polygon is not valid.
 func parsePolygon(rings [][][]json.Number) ([]geom.Polygon, error) {
 	var lines []geom.LineString
 	for _, ring := range rings {
@@ -188,7 +191,7 @@ func parsePolygon(rings [][][]json.Number) ([]geom.Polygon, error) {
 		}
 		part = part.TransformXY(func(at geom.XY) geom.XY { return geom.XY{X: at.X - shift, Y: at.Y} })
 		for _, one := range part.Dump() {
-			if one.IsPolygon() { // a line lies on the meridian
+			if one.IsPolygon() { // the intersection may also have a line on the meridian
 				parts = append(parts, one.MustAsPolygon())
 			}
 		}
@@ -196,14 +199,15 @@ func parsePolygon(rings [][][]json.Number) ([]geom.Polygon, error) {
 	return parts, nil
 }
 
-// plainer replaces the words of the geometry library.
+// plainer replaces the error texts of the geometry library with simpler ones.
 var plainer = strings.NewReplacer("validating ring at index", "ring", "polygon ring not simple",
 	"the ring crosses or touches itself", "polygon has nested rings", "a hole lies in another hole",
 	"polygon interior ring outside of exterior ring", "a hole lies outside the outer ring",
 	"polygon has disconnected interior", "the holes cut the area into parts",
 	"polygon rings intersect at multiple points", "a hole crosses or touches another ring")
 
-// parseRing returns a ring with an area. It omits repeated positions.
+// parseRing returns a ring. It omits repeated positions. Errors: the ring is open, has no
+// area, or has positions out of range.
 func parseRing(ring [][]json.Number) (geom.LineString, error) {
 	var none geom.LineString
 	var flat []float64

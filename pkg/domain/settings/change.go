@@ -11,15 +11,17 @@ import (
 	"svc/pkg/domain/tenant"
 )
 
-// Change changes the settings, in one transaction with an audit entry. The flags
-// are stored with the tenant, and everything else in the settings document.
+// Change changes the settings of a tenant, in one transaction with an audit entry. The
+// feature flags are stored in the tenant's record, and everything else in the settings
+// document.
 type Change struct {
 	Tenant table.Tenant
 	By     audit.By
-	Edit   func(*Settings) error
-	Read   audit.Reader // nil means Tenant.Get
-	Local  bool         // the service runs on a laptop
-	// Require checks the versions of what was read; it may be nil.
+	Edit   func(*Settings) error // changes the settings that were read
+	Read   audit.Reader          // nil means Tenant.Get
+	Local  bool                  // the service runs on a laptop
+	// Require checks the versions of the settings document and of the tenant's record that
+	// were read, for If-Match. It may be nil.
 	Require func(document, tenant int64) error
 	// Commit commits the transaction; nil means tx.Commit. It gets the versions that
 	// the transaction stores.
@@ -84,8 +86,9 @@ func (c Change) Run(ctx context.Context) (Settings, error) {
 		}}.Run(ctx)
 }
 
-// check returns what is wrong with the settings, but for what is stored already. company
-// is the tenant's record. local is true in svc dev.
+// check returns what is wrong with the changed settings s, except in members that are the
+// same in was, the settings before. company is the item of the tenant's record. local is
+// true in svc dev.
 func (s *Settings) check(was Settings, company table.Item, local bool) error {
 	n, err := tenant.Kind.FromItem(company)
 	if err != nil && !errors.Is(err, fault.NotFound()) {
@@ -97,7 +100,8 @@ func (s *Settings) check(was Settings, company table.Item, local bool) error {
 	return s.checkHosts(was.Document, local)
 }
 
-// flags returns the settings that are flags too, if they have changed.
+// flags returns, by name, those settings that the tenant's flags store too and that differ
+// from was, the settings before.
 func (s Settings) flags(was Settings) map[string]any {
 	flags := map[string]any{}
 	if was.Dispatch.DriverStatus != s.Dispatch.DriverStatus {
@@ -112,8 +116,7 @@ func (s Settings) flags(was Settings) map[string]any {
 	return flags
 }
 
-// Set changes the tenant's settings document, for a command on the platform's own
-// machine.
+// Set changes the tenant's settings document, for a command of the platform's operator.
 func Set(ctx context.Context, t table.Tenant, by audit.By, edit func(*Document) error) (Document, error) {
 	s, err := Change{Tenant: t, By: by, Local: true, Edit: func(s *Settings) error { return edit(&s.Document) }}.Run(ctx)
 	return s.Document, err

@@ -14,27 +14,29 @@ import (
 	"svc/pkg/domain/location"
 )
 
-// A zone's cover is an entry for each of some cells, with what is in the cell of the
-// zone's outline. A ride reads the entries of the cells that hold its origin, and no
-// zone. A zone that is not active has no entries.
+// An active zone is also stored as its cover: a few S2 cells that together contain the
+// zone. Each cell is an entry with the part of the zone's outline in the cell. A request
+// for a ride reads the entries of the cells at its origin instead of all zones. A zone that
+// is not active has no entries.
 
-// byCell is the index of the entries by cell.
+// byCell is the number of the index of the entries by cell: by-g1.
 const byCell = 1
 
-// leastCells and mostCells bound a cover. A transaction writes a new cover and deletes
-// the old one, so twice mostCells must leave it room.
+// leastCells and mostCells bound the number of cells that a cover may have. A transaction
+// writes the new cover and deletes the old one, so twice mostCells must fit into it.
 const leastCells, mostCells = 8, 36
 
-// positionsPerCell is how many positions of a zone earn it a cell more.
+// positionsPerCell is the number of positions of a zone's outline for which its cover may
+// have one more cell.
 const positionsPerCell = 32
 
 var _ = table.Kind[any]{Type: "zonecell", Personal: "nothing",
 	Once: "derived from its zone, of which it has every member"}
 
-// coverPartition returns the partition of a zone's entries.
+// coverPartition returns the partition of the entries of a zone's cover.
 func coverPartition(t table.Tenant, zone string) string { return t.Partition("ZONE", zone) }
 
-// coverOf returns the entries of a zone, by key.
+// coverOf returns the entries of a zone's cover, by key.
 func coverOf(t table.Tenant, z Zone) (map[table.Key]table.Item, error) {
 	entries := map[table.Key]table.Item{}
 	if !z.Active {
@@ -47,7 +49,7 @@ func coverOf(t table.Tenant, z Zone) (map[table.Key]table.Item, error) {
 	for _, c := range location.Cover(o, min(leastCells+o.positions()/positionsPerCell, mostCells)) {
 		it := table.Item{Key: t.Key("ZONE", z.ID, "CELL#"+c.Token), Type: "zonecell", R: z.ID, Doc: c.Part.(outline)}
 		if c.Full {
-			it.R = "#" + z.ID // before those that must be looked at
+			it.R = "#" + z.ID // full cells sort before those whose outline must be checked
 		}
 		it.G[byCell-1] = t.Partition("ZONES", c.Token)
 		entries[it.Key] = it
@@ -55,8 +57,8 @@ func coverOf(t table.Tenant, z Zone) (map[table.Key]table.Item, error) {
 	return entries, nil
 }
 
-// writeCover adds the change of a zone's cover to the transaction of the zone's change.
-// A zone that is removed has the zero value now.
+// writeCover adds the new cover of a zone to the transaction that changes the zone from
+// was to now. For a removed zone, now is the zero value.
 func writeCover(tx *table.Tx, t table.Tenant, was, now Zone) error {
 	old, err := coverOf(t, was)
 	if err != nil {
@@ -70,7 +72,8 @@ func writeCover(tx *table.Tx, t table.Tenant, was, now Zone) error {
 	return nil
 }
 
-// change makes the entries old into next.
+// change adds to the transaction the puts and deletes that turn the entries old into
+// next. It reports whether there are any.
 func change(tx *table.Tx, old, next map[table.Key]table.Item) (changed bool) {
 	for key := range old {
 		if _, stays := next[key]; !stays {
@@ -87,8 +90,8 @@ func change(tx *table.Tx, old, next map[table.Key]table.Item) (changed bool) {
 	return changed
 }
 
-// CoverZone brings the cover of a zone up to date, also of one that an older build
-// changed or removed. It writes nothing if the cover is right.
+// CoverZone brings the stored cover of a zone up to date. An older build may have changed
+// or removed the zone without its cover. If the cover is right, CoverZone writes nothing.
 //
 // Access pattern: T#t#ZONE#zone, strongly consistent.
 func CoverZone(ctx context.Context, t table.Tenant, id string) error {
@@ -115,7 +118,7 @@ func CoverZone(ctx context.Context, t table.Tenant, id string) error {
 			for _, entry := range items {
 				entry.Doc, err = table.DecodeDoc[outline](entry)
 				if err != nil {
-					entry.Doc = nil // written anew
+					entry.Doc = nil // cannot be read, so it is replaced
 				}
 				old[entry.Key] = entry
 			}
@@ -174,10 +177,10 @@ func CoverZones(ctx context.Context, t table.Tenant) error {
 	return nil
 }
 
-// zonesPerPage is how many zones one request reads whose covers are checked.
+// zonesPerPage is how many zones CoverZones reads with one request.
 const zonesPerPage = 50
 
-// inCover reports whether an active zone contains the point, by the covers.
+// inCover reports whether an active zone contains the point, by the covers of the zones.
 //
 // Access pattern: by-g1 T#t#ZONES#cell, for each cell that holds the point.
 func inCover(ctx context.Context, t table.Tenant, lat, lng json.Number) (bool, error) {
@@ -185,7 +188,7 @@ func inCover(ctx context.Context, t table.Tenant, lat, lng json.Number) (bool, e
 	if err != nil {
 		return false, err
 	}
-	found := errors.New("found") // ends the other reads
+	found := errors.New("found") // this error of one read ends the other reads
 	group, ctx := panics.WithContext(ctx)
 	for _, point := range points {
 		for _, token := range location.Coverings(point) {

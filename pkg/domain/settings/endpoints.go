@@ -38,10 +38,14 @@ func Rows() []api.Row {
 	}, manageRows(policy, change)...)
 }
 
+// neededForSettings returns the keys of the tenant's record, its branding and its
+// settings document.
 func neededForSettings(t table.Tenant, _ api.Peek) []table.Key {
 	return []table.Key{tenant.Key(t), branding.Key(t), Key(t)}
 }
 
+// get returns the company and its settings. The ETag has the versions of the settings and
+// of the tenant's record.
 func get(ctx context.Context, c *api.Caller, _ *struct{}) (*Overview, error) {
 	company, err := c.Item(ctx, tenant.Key(c.Tenant))
 	if err != nil {
@@ -59,7 +63,7 @@ func get(ctx context.Context, c *api.Caller, _ *struct{}) (*Overview, error) {
 	return overviewOf(ctx, c, document)
 }
 
-// overviewOf returns the company with a settings document.
+// overviewOf returns the response of GET /settings with a settings document.
 func overviewOf(ctx context.Context, c *api.Caller, d Document) (*Overview, error) {
 	who, err := tenant.Kind.Get(ctx, c.Item, tenant.Key(c.Tenant))
 	if err != nil {
@@ -77,6 +81,7 @@ type patchInput struct {
 	Body api.Changes[Settings]
 }
 
+// patch changes settings. The body is merged into the stored settings.
 func patch(ctx context.Context, c *api.Caller, in *patchInput) (*Overview, error) {
 	out, err := overviewOf(ctx, c, Document{})
 	if err != nil {
@@ -96,11 +101,12 @@ func patch(ctx context.Context, c *api.Caller, in *patchInput) (*Overview, error
 	return out, nil
 }
 
+// services returns a page of the active service types.
 func services(ctx context.Context, c *api.Caller, in *api.From) (*api.Cut[ServiceType], error) {
 	return Active(ctx, c, in)
 }
 
-// Active returns the active service types, oldest first.
+// Active returns a page of the active service types, oldest first.
 func Active(ctx context.Context, c *api.Caller, in *api.From) (*api.Cut[ServiceType], error) {
 	all, err := listed(ctx, c, "services", servicePrefix, 0, in.Cursor, &ServiceKind)
 	if err != nil {
@@ -112,7 +118,7 @@ func Active(ctx context.Context, c *api.Caller, in *api.From) (*api.Cut[ServiceT
 	}
 	out := &api.Cut[ServiceType]{Items: make([]ServiceType, 0, len(all.Items)), NextCursor: all.NextCursor}
 	for _, s := range all.Items {
-		s.Currency = live.Currency // the tenant's currency, which may have changed before the first trip
+		s.Currency = live.Currency // the stored currency may be outdated
 		if s.Active {
 			out.Items = append(out.Items, s.ServiceType)
 		}
@@ -120,12 +126,13 @@ func Active(ctx context.Context, c *api.Caller, in *api.From) (*api.Cut[ServiceT
 	return out, nil
 }
 
-// listRequests is the maximum number of requests for a list. A request returns about a
-// megabyte, and a response has at most about five.
+// listRequests is the maximum number of reads for a page of a list. A read returns about
+// a megabyte, and a response has at most about five.
 const listRequests = 7
 
-// listed returns the items with the prefix that fit into the response, oldest first, at
-// most limit, or maxListed if limit is 0.
+// listed returns a page of the items in the partition of the settings whose sort key has
+// the prefix, oldest first. The page has the items that fit into the response, and at most
+// limit; if limit is 0, at most maxListed. The cursor is bound to name, the list's name.
 func listed[T any](ctx context.Context, c *api.Caller, name, prefix string, limit int, cursor string,
 	kind *table.Kind[T]) (*api.Cut[T], error) {
 	page, err := api.ListPage(ctx, c, api.Paging{Limit: cmp.Or(limit, maxListed), Cursor: cursor}, api.List[T]{Name: name,
@@ -142,6 +149,7 @@ type zonesInput struct {
 	Limit int `query:"limit" minimum:"1" maximum:"200" doc:"Maximum number of zones. Without it, all that fit into a response."`
 }
 
+// zones returns a page of the tenant's dispatch zones.
 func zones(ctx context.Context, c *api.Caller, in *zonesInput) (*api.Cut[Zone], error) {
 	return listed(ctx, c, "zones", zonePrefix, in.Limit, in.Cursor, &ZoneKind)
 }

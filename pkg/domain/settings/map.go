@@ -10,13 +10,16 @@ import (
 	"svc/pkg/domain/branding"
 )
 
-// A policy for content can name such an origin without quotes (CSP, "host-source").
+// origin matches an origin that a content security policy can name without quotes (CSP,
+// "host-source").
 var origin = regexp.MustCompile(`^https://[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?$`)
 
-// tile is the place of one image in an address of tiles.
+// tile replaces the placeholders in the address of map tiles, which gives the address of
+// one tile.
 var tile = strings.NewReplacer("{z}", "0", "{x}", "0", "{y}", "0")
 
-// Origin returns the only other origin that the map is loaded from, "" if there is none.
+// Origin returns the origin from which the operators' console loads the map, "" if there is
+// none.
 func (m BaseMap) Origin() string {
 	if m.Tiles == nil {
 		return ""
@@ -28,6 +31,7 @@ func (m BaseMap) Origin() string {
 	return strings.ToLower(u.Scheme + "://" + u.Host)
 }
 
+// check adds what is wrong with the map's members to wrong.
 func (m BaseMap) check(wrong *fault.Faults) {
 	if m.Tiles != nil {
 		places := 0
@@ -40,9 +44,10 @@ func (m BaseMap) check(wrong *fault.Faults) {
 	wrong.Unless(m.Credit == nil || len(*m.Credit) <= 200, "map.credit", "expected at most 200 bytes")
 }
 
-// checkHosts checks the hosts of the addresses that a change sets, by the rule of
-// webhooks. A stored address that breaks the rule does not stop other changes.
-// local is true in svc dev, where a map may come from the machine itself.
+// checkHosts checks the hosts of the addresses that a change sets, with the rule for
+// webhook addresses (outbound.CheckHost). A stored address that breaks the rule does not
+// block other changes. local is true in svc dev, where a map may come from the machine
+// itself.
 func (d Document) checkHosts(was Document, local bool) error {
 	var wrong fault.Faults
 	for _, address := range []struct {
@@ -54,13 +59,13 @@ func (d Document) checkHosts(was Document, local bool) error {
 		}
 		u, err := url.Parse(tile.Replace(*address.now))
 		if err != nil {
-			continue // normalize reports it
+			continue // Document.normalize reports a malformed address
 		}
 		if message := outbound.CheckHost(u); message != "" {
 			own := local && address.now == d.Map.Tiles && outbound.IsLoopback(u.Hostname()) && outbound.CheckPort(u) == ""
 			wrong.Unless(own, address.field, "%s", message)
 		}
-		// The transport to routing engines reaches no other port.
+		// The HTTP client for routing engines connects to no other port.
 		wrong.Unless(address.now != d.Routing.URL || u.Port() == "" || u.Port() == "443", address.field, "expected port 443")
 	}
 	return wrong.Err()

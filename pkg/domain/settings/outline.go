@@ -7,20 +7,22 @@ import (
 	"svc/pkg/domain/location"
 )
 
-// outline is what is in a box of an area: a part for each polygon with something in it.
+// outline is the part of an area inside of a box. It has one element for each polygon of
+// which something is in the box.
 type outline []part
 
-// part is what is in a box of a polygon. Lines are the pieces of its rings that touch
-// the box. At is a point in the box, and In says whether it is in the polygon. The
-// polygon holds another point of the box if an odd number of the lines' edges lies
-// between the two, or none and At is in it.
+// part is the part of a polygon inside of a box. Lines are the pieces of the polygon's
+// rings that touch the box. At is a point in the box, and In says whether it is in the
+// polygon. Another point of the box is in the polygon too if the path from it to At
+// crosses an even number of edges; see holds.
 type part struct {
 	At    [2]float64     `json:"at"`
 	In    bool           `json:"in,omitempty"`
 	Lines [][][2]float64 `json:"lines,omitempty"`
 }
 
-// outline returns the area as it is in the box of the world.
+// outline returns the whole area as an outline, whose box is location.World. At is a
+// point outside of it.
 func (a Area) outline() (outline, error) {
 	var out outline
 	for _, rings := range a {
@@ -42,7 +44,7 @@ func (a Area) outline() (outline, error) {
 	return out, nil
 }
 
-// positions counts the positions of the lines.
+// positions returns the number of positions of all lines.
 func (o outline) positions() (n int) {
 	for _, p := range o {
 		for _, line := range p.Lines {
@@ -70,12 +72,12 @@ func (o outline) Within(b location.Box) (in location.Region, full bool) {
 	return parts, false
 }
 
-// within returns what is in a box within the part's own.
+// within returns the part inside of a smaller box.
 func (p part) within(b location.Box) part {
 	x, y := b.Center()
 	out := part{At: [2]float64{x, y}, In: p.holds(x, y)}
 	for _, line := range p.Lines {
-		from := -1 // of a piece
+		from := -1 // index at which the current piece of the line begins; -1 for none
 		for i := 1; i <= len(line); i++ {
 			touches := i < len(line) && touches(line[i-1], line[i], b)
 			switch {
@@ -89,14 +91,14 @@ func (p part) within(b location.Box) part {
 	return out
 }
 
-// touches reports whether the edge has a point in the box. It may also be true for an
-// edge beside the box whose line goes through it.
+// touches reports whether the edge from a to c has a point in the box b. It may also be
+// true for an edge beside the box, if the line through a and c crosses the box.
 func touches(a, c [2]float64, b location.Box) bool {
 	around := location.Box{West: min(a[0], c[0]), South: min(a[1], c[1]), East: max(a[0], c[0]), North: max(a[1], c[1])}
 	if !around.Overlaps(b) {
 		return false
 	}
-	var left, right bool // corners of the box
+	var left, right bool // whether the box has corners left and right of the line, or on it
 	for _, corner := range [][2]float64{{b.West, b.South}, {b.East, b.South}, {b.East, b.North}, {b.West, b.North}} {
 		side := (c[0]-a[0])*(corner[1]-a[1]) - (c[1]-a[1])*(corner[0]-a[0])
 		left, right = left || side >= 0, right || side <= 0
@@ -104,8 +106,9 @@ func touches(a, c [2]float64, b location.Box) bool {
 	return left && right
 }
 
-// holds reports whether a point of the part's box, not on a line, is in the polygon. It
-// counts the edges on the way to At, along the parallel and then along the meridian.
+// holds reports whether a point of the part's box, which is not on a line, is in the
+// polygon. It counts the edges that the path from the point to At crosses. The path goes
+// along the parallel of the point, and then along the meridian of At.
 func (p part) holds(x, y float64) bool {
 	in := p.In
 	for _, line := range p.Lines {
@@ -126,12 +129,12 @@ func (p part) holds(x, y float64) bool {
 	return in
 }
 
-// border is how far from a line a point may be that lies on it, in degrees: a tenth of
-// the last decimal of a coordinate.
+// border is how far from an edge, in degrees, a point may be that counts as lying on it:
+// a tenth of the last decimal of a coordinate.
 const border = 1e-10
 
-// contains reports whether a point of the box, in degrees, lies in the area or on its
-// border.
+// contains reports whether a point of the outline's box, in degrees, lies in the area or
+// on its border.
 func (o outline) contains(point [2]float64) bool {
 	for _, p := range o {
 		if p.holds(point[0], point[1]) {
@@ -148,7 +151,7 @@ func (o outline) contains(point [2]float64) bool {
 	return false
 }
 
-// distance returns how far the point is from the edge from a to b.
+// distance returns the distance of the point from the edge from a to b, in degrees.
 func distance(point, a, b [2]float64) float64 {
 	dx, dy := b[0]-a[0], b[1]-a[1]
 	along := 0.0
@@ -158,8 +161,8 @@ func distance(point, a, b [2]float64) float64 {
 	return math.Hypot(point[0]-a[0]-along*dx, point[1]-a[1]-along*dy)
 }
 
-// contains reports whether the point, in degrees, lies in the area or on its
-// border. Both sides of the 180th meridian are the same.
+// contains reports whether the point, in degrees, lies in the area or on its border. The
+// longitudes 180 and -180 are the same.
 func (a Area) contains(lat, lng json.Number) (bool, error) {
 	points, err := location.Sides(lat, lng)
 	if err != nil {

@@ -35,7 +35,8 @@ type Service struct {
 	CommissionRate money.Amount `json:"-"` // share of the fare, 0 to 1
 }
 
-// ManagedService is a service type as those who manage it see it.
+// ManagedService is a service type as operators who manage it see it: with the commission
+// rate.
 type ManagedService struct {
 	ServiceType
 	CommissionRate money.Amount `json:"commissionRate" example:"0.2" doc:"The company's share of a fare, 0 to 1. It applies to trips that are requested at least a second after a change."`
@@ -60,6 +61,8 @@ var ServiceKind = table.Kind[Service]{Type: "service", Personal: "nothing",
 		return Service{ServiceType: kind, CommissionRate: it.Number("commissionRate")}, err
 	}}
 
+// normalize trims and rounds the members of a service type, and checks them. Errors: a
+// 400 with every fault.
 func (s *Service) normalize(l Limits) error {
 	s.Name = strings.TrimSpace(s.Name)
 	var wrong fault.Faults
@@ -91,16 +94,17 @@ func (s Service) isFree() bool {
 	return true
 }
 
+// errFree is the 400 for a service type without any price.
 var errFree = fault.Field("baseFare", "expected one price above 0: baseFare, perKm, perMinute or minimumFare")
 
-// prices converts the prices to their stored form. Prices of a kilometre and a minute
-// may be finer than the currency.
+// prices checks the prices and converts them to their stored form. It adds faults to wrong.
+// The prices of a kilometre and of a minute may have more decimals than the currency.
 func (s *Service) prices(wrong *fault.Faults, l Limits) {
 	most := money.MaxFare(l.Largest, l.Currency).Decimal()
 	for _, price := range []struct {
 		field string
 		n     *money.Amount
-		fine  bool
+		fine  bool // may have more decimals than the currency
 	}{{"baseFare", &s.BaseFare, false}, {"perKm", &s.PerKm, true}, {"perMinute", &s.PerMinute, true},
 		{"minimumFare", &s.MinimumFare, false}} {
 		if !price.fine && *price.n != "" {

@@ -17,15 +17,16 @@ import (
 var errOutside = &fault.Error{Kind: fault.KindServiceArea,
 	Message: "The company does not serve this place: the ride must begin in one of its zones. Choose another origin."}
 
-// Origin is what the covers of the zones say of the place where a ride begins.
+// Origin is the origin of a ride, and whether it is in an active zone according to the
+// zones' covers, the stored cells of each zone.
 type Origin struct {
 	lat, lng json.Number // "" if the covers were not read
 	in       bool
 }
 
-// EarlyOrigin reads the covers at the origin that the request names, while the checks are
-// under way. If the service area was not strict when this process last saw the settings,
-// it reads nothing.
+// EarlyOrigin looks up the origin of the request in the zones' covers, their stored
+// cells, while the checks of the request run. It reads nothing if the service area was
+// not strict when this process last read the settings.
 func EarlyOrigin(ctx context.Context, t table.Tenant, p api.Peek) (o Origin, err error) {
 	if last, known := p.Last(Key(t)); known && !strings.Contains(last.Raw(), `"serviceArea":"`+StrictArea+`"`) {
 		return o, nil
@@ -42,9 +43,9 @@ func EarlyOrigin(ctx context.Context, t table.Tenant, p api.Peek) (o Origin, err
 }
 
 // Serves returns a 409 if the company's rides must begin in an active zone and the
-// origin, in degrees, lies in none. The zones may change until the ride is stored.
-// flags is any copy of the tenant's flags, and early is what EarlyOrigin has read.
-// Where an older build may have written zones without a cover, it reads the zones.
+// origin, in degrees, lies in none. The zones may change until the ride is stored. flags
+// is any copy of the tenant's flags, and early is the result of EarlyOrigin. If a zone
+// may lack its cover, because an older build wrote it, Serves reads the zones themselves.
 func (d Document) Serves(
 	ctx context.Context, t table.Tenant, flags table.Item, early Origin, lat, lng json.Number,
 ) error {
@@ -64,12 +65,13 @@ func (d Document) Serves(
 	return err
 }
 
-// isAt reports whether the covers were read at the coordinates, which may be rounded.
+// isAt reports whether o is the result of EarlyOrigin for these coordinates, which may be
+// rounded.
 func (o Origin) isAt(lat, lng json.Number) bool {
 	return money.Within(&o.lat, 90) && money.Within(&o.lng, 180) && o.lat == lat && o.lng == lng
 }
 
-// inZones reports whether an active zone contains the point, by all zones.
+// inZones reports whether an active zone contains the point. It reads all zones.
 func inZones(ctx context.Context, t table.Tenant, lat, lng json.Number) (bool, error) {
 	zones, err := Zones(ctx, t)
 	if err != nil {

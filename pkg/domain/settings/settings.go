@@ -24,18 +24,20 @@ type Company struct {
 	branding.Branding
 }
 
-// Settings are the tenant's flags and settings.
+// Settings are the tenant's feature flags and its settings document, as the API shows
+// them.
 type Settings struct {
 	TaxiEnabled     bool `json:"taxiEnabled" doc:"Whether riders may request rides."`
 	DeliveryEnabled bool `json:"deliveryEnabled" doc:"Whether delivery is enabled. While it is false, requests for businesses and orders get a 403."`
 	Document
 }
 
-// Defaults returns what null resets a member to. A feature that is not set is off.
+// Defaults returns the values that members get when a change sets them to null. The
+// default of a feature is off.
 func (Settings) Defaults() any { return Settings{Document: Default} }
 
-// Document is the stored part of the settings. The flags are stored with the
-// tenant.
+// Document is the settings document as it is stored. The feature flags are stored in the
+// tenant's record.
 type Document struct {
 	Pricing  Pricing  `json:"pricing" doc:"Fares beyond the rates of the service types. Waiting and rounding apply to estimates and to fares that the service computes. taxRate shows the tax on receipts."`
 	Payments Payments `json:"payments" doc:"How riders may pay. A request with another payment type gets a 409."`
@@ -103,7 +105,7 @@ const (
 	StrictArea = "strict"
 )
 
-// The interfaces of routing engines.
+// The values of Routing.Engine: the interfaces of routing engines.
 const (
 	OSRM     = "osrm"
 	Valhalla = "valhalla"
@@ -137,11 +139,12 @@ var Default = Document{
 // Key returns the key of the tenant's settings document.
 func Key(t table.Tenant) table.Key { return t.Key("SETTINGS", "SETTINGS") }
 
-// Kind stores the document. Without an item it is Default.
+// Kind stores the settings document. A tenant without a stored one has Default.
 var Kind = table.Kind[Document]{Type: "settings", Personal: "nothing",
 	Row:  func(t table.Tenant, _ string, _ Document) table.Item { return table.Item{Key: Key(t), Version: 1} },
 	Read: func(it table.Item) (Document, error) { return table.DecodeOr(it, Default) }}
 
+// overview returns the response of GET /settings.
 func overview(t tenant.Tenant, b branding.Branding, d Document) Overview {
 	out := Overview{Company: Company{ID: t.ID, Slug: t.Slug, Name: t.Name, Currency: t.Currency, Timezone: t.Timezone,
 		Branding: b}, Settings: Settings{TaxiEnabled: t.TaxiEnabled, DeliveryEnabled: t.DeliveryEnabled, Document: d}}

@@ -20,6 +20,8 @@ import (
 // maxListed is the maximum number of service types, and of zones, in a list.
 const maxListed = 1000
 
+// servicePrefix and zonePrefix are the prefixes of sort keys in the partition of the
+// settings.
 const servicePrefix, zonePrefix = "SERVICE#", "ZONE#"
 
 // Services reads the tenant's service types, oldest first, at most maxListed,
@@ -37,11 +39,13 @@ func Zones(ctx context.Context, t table.Tenant) ([]Zone, error) {
 	return ZoneKind.List(ctx, t.Handle, Key(t).PK, allOf(zonePrefix))
 }
 
+// allOf returns the query for all items with a prefix, at most maxListed.
 func allOf(prefix string) table.Query {
 	return table.Query{Prefix: prefix, Limit: maxListed, Consistent: true, Fill: true}
 }
 
-// Prices are a tenant's service types and settings document.
+// Prices has the data from which the prices of rides are computed: a tenant's service types
+// and its settings document.
 type Prices struct {
 	Services []Service
 	Document Document
@@ -86,11 +90,14 @@ func AddService(ctx context.Context, t table.Tenant, by audit.By, s Service) (Se
 	return s, audit.Create(ctx, t, by, "service.add", s.ID, ServiceKind.Item(t, "", s), s.Managed())
 }
 
+// readLimits reads the limits of a tenant's amounts.
 func readLimits(ctx context.Context, t table.Tenant) (Limits, error) {
 	flags, err := t.Get(ctx, authz.FlagsKey(t, 0))
 	return LimitsOf(flags), err
 }
 
+// prepare generates the ID of a new service type if it is empty, and normalizes it.
+// Errors: a 400.
 func (s *Service) prepare(by audit.By, l Limits) error {
 	if s.ID == "" {
 		s.ID = ids.New(ids.Service, by.At)
@@ -104,7 +111,8 @@ func (s *Service) prepare(by audit.By, l Limits) error {
 	return nil
 }
 
-// ServiceChange is a change of a service type.
+// ServiceChange returns a change of a service type, with its checks and audit entry, which
+// the caller runs. l bounds the prices.
 func ServiceChange(
 	t table.Tenant, by audit.By, id string, l Limits, edit func(*Service) error,
 ) audit.Change[Service] {
@@ -120,7 +128,8 @@ func ServiceChange(
 		Shown: func(s Service) any { return s.Managed() }}
 }
 
-// SetService changes a service type. It returns fault.NotFound if there is none.
+// SetService reads the service type with the id, lets edit change it, and stores it. It
+// returns fault.NotFound if there is none.
 func SetService(
 	ctx context.Context, t table.Tenant, by audit.By, id string, edit func(*Service) error,
 ) (Service, error) {
@@ -152,12 +161,13 @@ func AddZone(ctx context.Context, t table.Tenant, by audit.By, z Zone) (Zone, er
 	return z, nil
 }
 
-// addZone adds a prepared zone and its cover to the transaction.
+// addZone adds a zone, on which prepare was called, and its cover to the transaction.
 func addZone(tx *table.Tx, t table.Tenant, by audit.By, z Zone) error {
 	audit.Add(tx, t, by, "zone.add", z.ID, ZoneKind.Item(t, "", z), z)
 	return writeCover(tx, t, Zone{}, z)
 }
 
+// prepare generates the ID of a new zone if it is empty, and normalizes it.
 func (z *Zone) prepare(by audit.By) error {
 	if z.ID == "" {
 		z.ID = ids.New(ids.Zone, by.At)
@@ -165,7 +175,8 @@ func (z *Zone) prepare(by audit.By) error {
 	return z.normalize()
 }
 
-// ZoneChange is a change of a zone.
+// ZoneChange returns a change of a zone, which also changes the zone's cover. The caller
+// runs it.
 func ZoneChange(t table.Tenant, by audit.By, id string, edit func(*Zone) error) audit.Change[Zone] {
 	return audit.Change[Zone]{Tenant: t, By: by, What: "zone.set", Subject: id,
 		Key: ZoneKey(t, id), Kind: &ZoneKind, Edit: edit,
@@ -186,9 +197,9 @@ func Read(ctx context.Context, t table.Tenant) (Document, error) {
 	return Kind.Get(ctx, t.Get, Key(t))
 }
 
-// over returns the document with the members of the stored one that this build
-// does not know, also those within its groups. Item.Preserve keeps only the
-// members of the document itself.
+// over returns the document to store in place of the one in the text stored. It keeps the
+// members that this build does not know, also those within groups such as dispatch.
+// Item.Preserve would keep only members at the top.
 func (d Document) over(stored string) any {
 	text, err := json.Marshal(d)
 	if err != nil {
@@ -210,8 +221,8 @@ func treeOf(text string) (tree map[string]any, ok bool) {
 	return tree, err == nil && tree != nil
 }
 
-// merge copies the members of now into old and returns old. It merges an object
-// that both have member by member.
+// merge copies the members of now into old and returns old. If both have an object of the
+// same name, it merges the two objects member by member.
 func merge(old, now map[string]any) map[string]any {
 	for name, value := range now {
 		was, isGroup := old[name].(map[string]any)
@@ -223,6 +234,8 @@ func merge(old, now map[string]any) map[string]any {
 	return old
 }
 
+// normalize rounds the amounts of the settings and checks all members. Errors: a 400 with
+// every fault.
 func (d *Document) normalize(l Limits) error {
 	var wrong fault.Faults
 	l.amount(&wrong, "pricing.cancellationFee", &d.Pricing.CancellationFee)
@@ -244,6 +257,7 @@ func (d *Document) normalize(l Limits) error {
 	return wrong.Err()
 }
 
+// check adds what is wrong with the dispatch settings to wrong.
 func (d Dispatch) check(wrong *fault.Faults) {
 	wrong.Unless(d.OfferTimeoutSeconds >= 0, "dispatch.offerTimeoutSeconds", "expected a number of 0 or more")
 	wrong.Unless(d.ServiceArea == AnyArea || d.ServiceArea == StrictArea, "dispatch.serviceArea", "expected off or strict")
@@ -263,6 +277,7 @@ func (d Dispatch) check(wrong *fault.Faults) {
 	}
 }
 
+// check adds what is wrong with the routing settings to wrong.
 func (r Routing) check(wrong *fault.Faults) {
 	if r.URL != nil {
 		message := branding.CheckURL(*r.URL)

@@ -21,8 +21,9 @@ type Zone struct {
 // ZoneKey returns the key of a zone.
 func ZoneKey(t table.Tenant, id string) table.Key { return t.Key("SETTINGS", "ZONE#"+id) }
 
-// storedZone is the document of a zone. An older build shows Area, the largest polygon,
-// and keeps MoreParts, the other polygons.
+// storedZone is the stored form of a zone. Older builds know zones of one polygon only.
+// So Area has the largest polygon, which they show, and MoreParts the others, which they
+// keep.
 type storedZone struct {
 	ID        string `json:"id"`
 	Name      string `json:"name"`
@@ -43,6 +44,8 @@ var ZoneKind = table.Kind[Zone]{Type: "zone", Personal: "nothing",
 		return Zone{s.ID, s.Name, s.Active, s.Priority, append(s.Area, s.MoreParts...)}, err
 	}}
 
+// normalize trims the name of a zone and checks its members. Errors: a 400 with every
+// fault.
 func (z *Zone) normalize() error {
 	z.Name = strings.TrimSpace(z.Name)
 	var wrong fault.Faults

@@ -35,6 +35,7 @@ func Rows() []api.Row {
 	}
 }
 
+// needCompany returns the keys of the tenant, and of the branding for a page to print.
 func needCompany(t table.Tenant, p api.Peek) []table.Key {
 	if keys := page.Keys(t, p); keys != nil {
 		return keys
@@ -42,6 +43,7 @@ func needCompany(t table.Tenant, p api.Peek) []table.Key {
 	return []table.Key{tenant.Key(t)}
 }
 
+// needDriver returns the keys of needCompany and of the driver in the path.
 func needDriver(t table.Tenant, p api.Peek) []table.Key {
 	id := p.Path("id")
 	if !ids.Valid(ids.Driver, id) {
@@ -59,10 +61,12 @@ type driverInput struct {
 	Month string `path:"month" maxLength:"7" example:"2026-01" doc:"The month, YYYY-MM."`
 }
 
+// own returns the statement of the driver who calls.
 func own(ctx context.Context, c *api.Caller, in *monthInput) (*Statement, error) {
 	return Read(ctx, c.Tenant, c.Actor.Subject, in.Month, c.Now, c.Item)
 }
 
+// ofDriver returns the statement of any driver, for an operator.
 func ofDriver(ctx context.Context, c *api.Caller, in *driverInput) (*Statement, error) {
 	if !ids.Valid(ids.Driver, in.ID) {
 		return nil, fault.NotFound()
@@ -70,15 +74,17 @@ func ofDriver(ctx context.Context, c *api.Caller, in *driverInput) (*Statement, 
 	return Read(ctx, c.Tenant, in.ID, in.Month, c.Now, c.Item)
 }
 
+// printed returns the statement as a page to print.
 func printed(ctx context.Context, c *api.Caller, s *Statement) (*api.Document, error) {
 	return s.Paper().Print(ctx, c)
 }
 
-// Paper returns the statement as a page to print, without its look.
+// Paper returns the statement as a page to print, without branding.
 func (s *Statement) Paper() page.Paper {
 	return page.Paper{Kind: "statement", Of: s, Currency: s.Currency}
 }
 
+// file returns the statement as a CSV file to download.
 func file(_ context.Context, _ *api.Caller, s *Statement) (*api.Document, error) {
 	body, err := s.CSV()
 	return &api.Document{Body: body, Header: http.Header{

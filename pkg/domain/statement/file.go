@@ -8,7 +8,7 @@ import (
 	"svc/pkg/base/timestamp"
 )
 
-// line is one line of a statement's file. Date is the day in the company's time
+// line is one line of a statement's CSV file. Date is the day in the company's time
 // zone. The types OPENING and CLOSING have a balance only.
 type line struct {
 	Date        string        `json:"date"`
@@ -51,7 +51,7 @@ func (s *Statement) CSV() ([]byte, error) {
 }
 
 // ClosedAt returns the time of the closing balance: the month's last millisecond, or
-// when the statement was computed.
+// when the statement was computed if that is earlier.
 func (s *Statement) ClosedAt() string {
 	to, err := timestamp.Parse(s.To)
 	if err != nil {

@@ -59,11 +59,12 @@ type period struct {
 	zone     *time.Location
 }
 
-// earliest and latest are the first and the last month that can have a statement. A later
-// one ends in a year of five digits, which timestamps do not have.
+// earliest and latest are the first and the last month that can have a statement. The month
+// after latest would end in the year 10000, which timestamps cannot represent.
 const earliest, latest = "2000-01", "9998-12"
 
-// monthOf returns the month of a text such as 2026-01. Errors: a 400.
+// monthOf parses a month such as 2026-01. zone is the time zone in which the month begins
+// and ends. Errors: a 400.
 func monthOf(text string, zone *time.Location) (p period, err error) {
 	at, err := time.Parse("2006-01", text)
 	if err != nil || text < earliest || text > latest {
@@ -81,16 +82,17 @@ func monthOf(text string, zone *time.Location) (p period, err error) {
 	return p, err
 }
 
-// ledger is what a statement is computed from.
+// ledger has the data from which a statement is computed.
 type ledger struct {
-	balance decimal.Decimal          // after all postings
+	balance decimal.Decimal          // the wallet's balance after all postings
 	since   []wallet.Entry           // the postings since the month began, newest first
-	shares  map[string]receipt.Share // of the fares, by posting
-	codes   map[string]string        // by trip
+	shares  map[string]receipt.Share // the parts of the fare, by the posting's id
+	codes   map[string]string        // the trips' codes, by trip id
 }
 
-// compute fills in the entries and sums of the month. It goes back from the
-// balance of today to the one at the end of the month, and then to the one before.
+// compute fills in the statement's entries, newest first, and the sums of the month. It
+// starts with the wallet's current balance and subtracts the postings, newest first. So it
+// reaches the closing and then the opening balance.
 func (s *Statement) compute(p period, l ledger) error {
 	end := timestamp.Format(p.to)
 	begin := timestamp.Format(p.from)
@@ -126,7 +128,8 @@ func (s *Statement) compute(p period, l ledger) error {
 	return nil
 }
 
-// explain says what a ride's posting consists of.
+// explain sets the parts of the fare in the entry of a ride's posting, and adds them to
+// sums.
 func (s *Statement) explain(entry *StatementEntry, e wallet.Entry, l ledger, sums map[string]decimal.Decimal) {
 	if e.Type != wallet.TripPayment {
 		return

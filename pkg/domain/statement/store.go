@@ -19,15 +19,16 @@ import (
 )
 
 const (
-	// mostSince limits the postings since the month began. A statement reads all of
-	// them, because it computes the opening balance backward from today's.
+	// mostSince is the largest number of postings since the month began. A statement reads
+	// them all, because it computes the opening balance backward from the current balance.
 	mostSince = 20_000
-	// mostEntries is the largest number of postings in the month.
+	// mostEntries is the largest number of postings in a statement's month.
 	mostEntries = 2_000
 	// widest is the largest distance of a time zone from UTC.
 	widest = 14 * time.Hour
 )
 
+// errTooMany is the 409 for a wallet with too many postings for a statement.
 var errTooMany = fault.InvalidState("The wallet has more than %d postings since the month began, or more than %d in "+
 	"it. Export its postings instead (POST /api/v1/exports).", mostSince, mostEntries)
 
@@ -98,7 +99,8 @@ func Read(ctx context.Context, t table.Tenant, driver, month string, now time.Ti
 	return out, err
 }
 
-// about returns the driver's name, and the company.
+// about returns the driver's name and the tenant. item reads one item. Errors: a 404 if
+// there is no such driver.
 func about(ctx context.Context, t table.Tenant, driver string, item audit.Reader) (name string, n tenant.Tenant,
 	err error) {
 	actor, err := item(ctx, authz.ActorKey(t, authz.Driver, driver))
@@ -115,7 +117,8 @@ func about(ctx context.Context, t table.Tenant, driver string, item audit.Reader
 	return receipt.NameOf(actor), n, err
 }
 
-// postings returns the wallet and its postings since a time, newest first.
+// postings returns the item of the wallet with the key, and the wallet's postings since the
+// time, newest first.
 func postings(ctx context.Context, t table.Tenant, key table.Key, since time.Time) (w table.Item, all []wallet.Entry,
 	err error) {
 	q := table.Query{Backward: true, Consistent: true, From: wallet.PostedAt(since), Limit: table.Examined}
@@ -142,7 +145,8 @@ func postings(ctx context.Context, t table.Tenant, key table.Key, since time.Tim
 	return w, all, nil
 }
 
-// tripsIn returns the trips of the month's entries, each once.
+// tripsIn returns the ids of the trips that have postings in the month p, each once. since
+// has these postings and older or newer ones. Errors: errTooMany.
 func tripsIn(since []wallet.Entry, p period) (trips []string, err error) {
 	entries, seen := 0, map[string]bool{}
 	begin, end := timestamp.Format(p.from), timestamp.Format(p.to)
@@ -161,8 +165,9 @@ func tripsIn(since []wallet.Entry, p period) (trips []string, err error) {
 	return trips, nil
 }
 
-// explained returns the ledger with the share of each entry that a trip has in the
-// month. A correction without a posting gets the one of 0 that it would have.
+// explained returns the ledger of the month p, with the share of each posting of a trip.
+// receipts has the versions of the trips' receipts, by trip id. If a correction lacks its
+// posting of 0 (receipt.Unposted), explained adds it.
 func explained(p period, since []wallet.Entry, receipts map[string][]receipt.Receipt) ledger {
 	begin, end := timestamp.Format(p.from), timestamp.Format(p.to)
 	of := map[string][]wallet.Entry{}
@@ -185,8 +190,8 @@ func explained(p period, since []wallet.Entry, receipts map[string][]receipt.Rec
 	return l
 }
 
-// receiptsOf reads the versions of the trips' receipts, and the wallet, after the
-// wallet's postings were read.
+// receiptsOf reads all versions of the trips' receipts, by trip id. It also reads the wallet
+// again, with the key purse, so that the caller can compare its version.
 func receiptsOf(ctx context.Context, t table.Tenant, purse table.Key, trips []string) (map[string][]receipt.Receipt,
 	table.Item, error) {
 	keys := []table.Key{purse}
@@ -198,7 +203,7 @@ func receiptsOf(ctx context.Context, t table.Tenant, purse table.Key, trips []st
 		return nil, table.Item{}, err
 	}
 	out := map[string][]receipt.Receipt{}
-	var long []receipt.Receipt // the newest version tells of one version before it only
+	var long []receipt.Receipt // receipts with more than two versions; Known returns at most two
 	for _, it := range found[1:] {
 		if !it.Found() {
 			continue

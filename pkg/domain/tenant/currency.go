@@ -9,12 +9,12 @@ import (
 	"svc/pkg/data/table"
 )
 
-// ErrPriced reports that the currency cannot change, because the tenant has
-// amounts in it.
+// ErrPriced reports that the currency cannot change, because the tenant has amounts in
+// it.
 var ErrPriced = fault.InvalidState("The tenant has trips or orders in its currency, so the currency cannot change.")
 
-// priced is an attribute of a copy of the flags. It locks the currency, because
-// amounts exist in the currency of that copy.
+// priced is an attribute of a copy of the tenant's flags. A copy that has the attribute
+// means that amounts may exist in the copy's currency, so the currency is locked.
 const priced = "priced"
 
 // Price locks the tenant's currency in a transaction that writes amounts (a
@@ -42,7 +42,7 @@ func Flags(ctx context.Context, t table.Tenant) (table.Item, error) {
 	return it, nil
 }
 
-// KeepCurrency locks the tenant's currency before amounts are written in bulk.
+// KeepCurrency locks the tenant's currency, for a caller that then writes many amounts.
 func KeepCurrency(ctx context.Context, t table.Tenant) error {
 	return table.Retry(ctx, func(ctx context.Context) error {
 		flags, err := Flags(ctx, t)

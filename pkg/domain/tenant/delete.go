@@ -14,10 +14,11 @@ import (
 // ErrDeleting reports that the tenant is being deleted, so it cannot change.
 var ErrDeleting = fault.InvalidState("The tenant is being deleted; svc tenant delete SLUG --yes finishes it.")
 
-// deleting is the attribute of the flags of a tenant that is being deleted.
+// deleting is the attribute of a tenant's flags that says that the tenant is being deleted.
 const deleting = "deleting"
 
-// marked returns true or nil. The table stores nil as an absent attribute.
+// marked returns the value of an optional attribute: true, or nil, which the table stores
+// as an absent attribute.
 func marked(yes bool) any {
 	if yes {
 		return true
@@ -25,7 +26,7 @@ func marked(yes bool) any {
 	return nil
 }
 
-// Gone reports whether the tenant of a copy of the flags is deleted, or is
+// Gone reports, from a copy of the tenant's flags, whether the tenant is deleted or is
 // being deleted. Nothing may be written for such a tenant, because the deletion
 // might miss it.
 func Gone(flags table.Item) bool { return !flags.Found() || flags.Flag(deleting) }
@@ -45,8 +46,9 @@ func (s Store) BeginDelete(ctx context.Context, id string, by audit.By) (Tenant,
 	})
 }
 
-// Last reports whether a deletion keeps the item until EndDelete. It keeps the
-// record and the flags, because they contain the mark of the deletion.
+// Last reports whether the deletion of the tenant keeps the item with the key until
+// EndDelete. The deletion keeps the tenant's record and flags, because they say that the
+// tenant is being deleted.
 func Last(t table.Tenant, key table.Key) bool {
 	if key == Key(t) {
 		return true

@@ -8,11 +8,10 @@ import (
 	"svc/pkg/data/table"
 )
 
-// EachShard calls do for each shard that the tenant's lists merge. After the
-// last shard it reads the number of shards again, and continues with those that
-// were added meanwhile. No item is in a shard that lists do not merge. So when
-// EachShard returns without an error, it has called do for every shard that had
-// items at the last of these reads.
+// EachShard calls do for each shard of the tenant's lists. After the last shard it reads
+// the number of shards again, and continues with those that were added meanwhile. Writes
+// use only shards that lists read. So when EachShard returns without an error, it has
+// called do for every shard that had items when it last read the number.
 func EachShard(ctx context.Context, t table.Tenant, do func(shard int) error) error {
 	shards := 0
 	for shard := range MaxShards {

@@ -33,6 +33,7 @@ var (
 // domains.
 var Kinds = []string{"SLUG", "DOMAIN"}
 
+// platform returns the handle for slugs and domains.
 func (s Store) platform() table.Platform { return s.DB.Platform(Kinds...) }
 
 // Key returns the key of the tenant's record.
@@ -50,7 +51,8 @@ func (s Store) Create(ctx context.Context, by audit.By, n Tenant) (Tenant, error
 	return s.create(ctx, by, n)
 }
 
-// CreateAs is Create with a given ID, for data with fixed ids.
+// CreateAs adds a tenant as Create does, but with the ID that n has. It is for data with
+// fixed ids.
 func (s Store) CreateAs(ctx context.Context, by audit.By, n Tenant) (Tenant, error) {
 	if !ids.Valid(ids.Tenant, n.ID) {
 		return Tenant{}, fmt.Errorf("expected a tenant's id (%s_ and a ULID), not %q", ids.Tenant, n.ID)
@@ -62,6 +64,7 @@ func (s Store) CreateAs(ctx context.Context, by audit.By, n Tenant) (Tenant, err
 var _ = table.Kind[any]{Type: "slug", Personal: "nothing", Once: "names its owner for good"}
 var _ = table.Kind[any]{Type: "flags", Personal: "nothing", Once: "only updated"}
 
+// create adds a tenant that has its ID already.
 func (s Store) create(ctx context.Context, by audit.By, n Tenant) (Tenant, error) {
 	if n.Currency == "" {
 		n.Currency = "USD"
@@ -84,7 +87,7 @@ func (s Store) create(ctx context.Context, by audit.By, n Tenant) (Tenant, error
 			claim(tx, p, n)
 		}
 		live := flags(n)
-		live[authz.ZonesCovered] = true // there are no zones yet
+		live[authz.ZonesCovered] = true // a new tenant has no zone that lacks its cover
 		for i := range authz.Copies {
 			tx.Put(table.Item{Key: authz.FlagsKey(t, i), Type: "flags", Attrs: live})
 		}
@@ -98,7 +101,7 @@ func (s Store) create(ctx context.Context, by audit.By, n Tenant) (Tenant, error
 }
 
 // Change edits a tenant's record. One transaction writes the record, all copies
-// of the live flags, the domain and an audit entry. edit may run more than
+// of the tenant's flags, the domain and an audit entry. edit may run more than
 // once. Errors: fault.NotFound if there is no tenant; ErrDeleting; ErrDomainTaken;
 // ErrPriced if the currency would change but the tenant has amounts in it;
 // fault.InvalidState if the write shards are raised too early (SettleShards).
@@ -124,8 +127,8 @@ func (s Store) Change(ctx context.Context, id string, by audit.By, edit func(*Te
 		}}.Run(ctx)
 }
 
-// follow writes the data that must agree with the record: the domain and all
-// copies of the live flags.
+// follow adds to the transaction the data that must agree with the tenant's record when it
+// changes from was to now: the domain and all copies of the tenant's flags.
 func (s Store) follow(tx *table.Tx, t table.Tenant, was, now Tenant) {
 	p := s.platform()
 	tx.Covers(p.Handle)
@@ -179,8 +182,8 @@ func (s Store) IsDomain(ctx context.Context, host string) (bool, error) {
 	return it.Found(), nil
 }
 
-// listReads is how many tenants List reads at a time. One at a time, 10,000 would
-// take most of a sweep's time.
+// listReads is how many tenants List reads in parallel. Reading 10,000 tenants one after
+// the other would take most of the time of a background run.
 const listReads = 16
 
 // List reads all tenants, ordered by slug.
@@ -199,7 +202,7 @@ func (s Store) List(ctx context.Context) ([]Tenant, error) {
 		for i, it := range items {
 			group.Go(func() (err error) {
 				if found[i], err = s.ByID(ctx, it.Text("tenant")); errors.Is(err, fault.NotFound()) {
-					return nil // deleted: the index lags behind
+					return nil // the tenant was deleted, but is still in the index
 				}
 				return err
 			})
@@ -231,23 +234,28 @@ func ReadShards(ctx context.Context, t table.Tenant) (int, error) {
 	return max(1, int(it.Int("readShards"))), nil
 }
 
+// slugKey and domainKey return the keys of the items that say which tenant has a slug or a
+// custom domain.
 func slugKey(p table.Platform, slug string) table.Key   { return p.Key("SLUG", slug, "SLUG") }
 func domainKey(p table.Platform, host string) table.Key { return p.Key("DOMAIN", host, "DOMAIN") }
 
 var _ = table.Kind[any]{Type: "domain", Personal: "nothing", Once: "names its owner; deleted with the name"}
 
+// claim gives the tenant its custom domain. The transaction fails with ErrDomainTaken if
+// another tenant has it.
 func claim(tx *table.Tx, p table.Platform, n Tenant) {
 	tx.Put(table.Item{Key: domainKey(p, n.CustomDomain), Type: "domain", Attrs: map[string]any{"tenant": n.ID}}).
 		If("attribute_not_exists(tenant)").Else(ErrDomainTaken)
 }
 
-// release makes the domain free for any tenant. Its item stays, because the
-// domain may still lead to this service (IsDomain).
+// release frees the tenant's domain for any tenant. The item stays without an owner,
+// because the domain's DNS may still lead to this service (IsDomain).
 func release(tx *table.Tx, p table.Platform, n Tenant) {
 	tx.Put(table.Item{Key: domainKey(p, n.CustomDomain), Type: "domain"})
 }
 
-// flags returns the attributes of the tenant that the checks of every request read.
+// flags returns the attributes of a copy of the tenant's flags, which the checks of every
+// request read.
 func flags(n Tenant) map[string]any {
 	return map[string]any{"disabled": n.Disabled, authz.Taxi: n.TaxiEnabled, authz.Delivery: n.DeliveryEnabled,
 		"currency": n.Currency, "readShards": n.ReadShards, "writeShards": n.WriteShards, "name": n.Name, "slug": n.Slug,
@@ -256,15 +264,17 @@ func flags(n Tenant) map[string]any {
 		deleting: marked(n.DeletingAt != ""), sandbox: marked(n.Sandbox)}
 }
 
-// sandbox is the flag of a tenant in which nothing is real.
+// sandbox is the flag of a tenant for tests, in which no rides or people are real.
 const sandbox = "sandbox"
 
-// IsSandbox reports whether the tenant of a copy of the flags is a sandbox.
+// IsSandbox reports, from a copy of the tenant's flags, whether the tenant is a sandbox, a
+// tenant for tests.
 func IsSandbox(flags table.Item) bool { return flags.Flag(sandbox) }
 
-// SetFeatures sets a tenant's features in its record, in the transaction of another
-// change, which must set the flags too. read is the record. The transaction fails
-// with table.ErrConflict if the record has changed since.
+// SetFeatures sets the taxi and delivery features in a tenant's record, as part of
+// another change's transaction. The caller must set the flags too (SetFlags). read is the
+// item of the record. The transaction fails with table.ErrConflict if the record has
+// changed since it was read. Errors: ErrDeleting.
 func SetFeatures(tx *table.Tx, t table.Tenant, read table.Item, taxi, delivery bool) error {
 	n, err := Kind.FromItem(read)
 	if err != nil {
@@ -278,7 +288,7 @@ func SetFeatures(tx *table.Tx, t table.Tenant, read table.Item, taxi, delivery b
 	return nil
 }
 
-// SetFlags sets some flags in all copies.
+// SetFlags sets the given flags in all copies of the tenant's flags.
 func SetFlags(tx *table.Tx, t table.Tenant, flags map[string]any) {
 	if len(flags) == 0 {
 		return
@@ -288,18 +298,20 @@ func SetFlags(tx *table.Tx, t table.Tenant, flags map[string]any) {
 	}
 }
 
-// DriverStatus is the flag with the setting dispatch.driverStatus. It is among the
-// flags because every accept reads them.
+// DriverStatus is the flag with the setting dispatch.driverStatus. It is a flag because
+// each request to accept a trip needs it, and reads the flags anyway.
 const DriverStatus = "driverStatus"
 
-// EarlyMinutes is the flag with the setting dispatch.earlyArrivalMinutes, which every
-// arrival and start reads. Without it DefaultEarlyMinutes hold.
+// EarlyMinutes is the flag with the setting dispatch.earlyArrivalMinutes, which each
+// arrival and start needs. Without the flag, the value is DefaultEarlyMinutes.
 const EarlyMinutes = "earlyArrivalMinutes"
 
-// DefaultEarlyMinutes is how early a driver may arrive for a booked ride.
+// DefaultEarlyMinutes is how many minutes before the booked time of a ride its driver may
+// arrive, by default.
 const DefaultEarlyMinutes = 120
 
-// EarlyArrival returns how long before its booked time a ride may begin.
+// EarlyArrival returns, from a copy of the tenant's flags, how long before its booked time a
+// ride may begin.
 func EarlyArrival(flags table.Item) time.Duration {
 	minutes := int64(DefaultEarlyMinutes)
 	if flags.Has(EarlyMinutes) {
@@ -308,11 +320,13 @@ func EarlyArrival(flags table.Item) time.Duration {
 	return time.Duration(minutes) * time.Minute
 }
 
-// DriverLicence is the flag with the setting dispatch.driverLicence.
+// DriverLicence is the flag with the tenant's setting dispatch.driverLicence.
 const DriverLicence = "driverLicence"
 
-// NeedsLicence reports whether a driver without a valid licence cannot go online.
+// NeedsLicence reports, from a copy of the flags, whether a driver without a valid licence
+// cannot go online.
 func NeedsLicence(flags table.Item) bool { return flags.Text(DriverLicence) == "valid" }
 
-// Strict reports whether trips change the status of the tenant's drivers.
+// Strict reports, from a copy of the flags, whether the tenant's dispatch.driverStatus is
+// strict: trips then change the status of their drivers.
 func Strict(flags table.Item) bool { return flags.Text(DriverStatus) == "strict" }

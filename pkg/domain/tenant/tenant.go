@@ -23,7 +23,7 @@ type Tenant struct {
 	Name            string `json:"name"`
 	Currency        string `json:"currency"`               // ISO 4217
 	Timezone        string `json:"timezone"`               // IANA name
-	Country         string `json:"country,omitempty"`      // ISO 3166, in which phones are read; "" for none
+	Country         string `json:"country,omitempty"`      // ISO 3166, for phone numbers without a country code; "" for none
 	CustomDomain    string `json:"customDomain,omitempty"` // host without scheme and port; "" for none
 	Disabled        bool   `json:"disabled"`
 	TaxiEnabled     bool   `json:"taxiEnabled"`
@@ -37,8 +37,8 @@ type Tenant struct {
 	// MaxPosting is the largest posting of an operator to a wallet, in currency
 	// units; "" means money.MaxPosting.
 	MaxPosting money.Amount `json:"maxPosting,omitempty"`
-	// WalletFloor is the lowest balance to which a requested ride or a posting may bring a
-	// rider's wallet; "" means no limit.
+	// WalletFloor is the lowest balance, in currency units, to which a requested ride or a
+	// posting may bring a rider's wallet; "" means no limit.
 	WalletFloor money.Amount `json:"walletFloor,omitempty"`
 	// MaxOpenTrips is how many open trips a rider may have: 1 to MostOpenTrips,
 	// NoOpenTripsLimit, or 0 for MostOpenTrips. A new tenant has NewOpenTrips.
@@ -54,11 +54,11 @@ type Tenant struct {
 	TermsVersion string `json:"termsVersion,omitempty"`
 	// Retain is for how long the tenant keeps personal data.
 	Retain Retention `json:"retain,omitzero"`
-	// ReadShardsAt is when ReadShards was last raised. WriteShards may be
-	// raised a minute later.
+	// ReadShardsAt is when ReadShards was last raised. WriteShards may be raised a minute
+	// after that (SettleShards).
 	ReadShardsAt string `json:"readShardsAt,omitempty"`
-	// Sandbox means that nothing here is real: events say livemode false, and robots
-	// may drive. It is given at the creation and never changes.
+	// Sandbox marks a tenant for tests: its events say livemode false, and it may have
+	// robots, which are simulated people. It is set at creation and never changes.
 	Sandbox bool `json:"sandbox,omitempty"`
 	// DeletingAt is when the deletion began, "" for none. From then on the tenant
 	// is disabled and nothing can change it.
@@ -72,8 +72,9 @@ const (
 	NoOpenTripsLimit = -1
 )
 
-// OpenTrips returns the limit of open trips of one rider that a copy of the flags
-// has, or 0 for none. A tenant from before this limit has the largest one.
+// OpenTrips returns, from a copy of the tenant's flags, how many open trips a rider may
+// have; 0 means no limit. Flags that were written before this limit existed have
+// MostOpenTrips.
 func OpenTrips(flags table.Item) int {
 	return max(0, cmp.Or(int(flags.Int("maxOpenTrips")), MostOpenTrips))
 }
@@ -85,25 +86,26 @@ const (
 	SignUpInvite = "invite"
 )
 
-// SignUpFlag is the attribute of the flags that has RiderSignUp.
+// SignUpFlag is the attribute of a tenant's flags that has Tenant.RiderSignUp.
 const SignUpFlag = "riderSignUp"
 
-// MaxShards is the largest number of shards.
+// MaxShards is the largest number of shards of a tenant's lists.
 const MaxShards = 64
 
-// SettleShards is how long WriteShards must wait after ReadShards was raised.
-// No request or cache uses the old number longer than that.
+// SettleShards is for how long after Tenant.ReadShards was raised WriteShards must
+// stay. No request or cache uses the old number of ReadShards longer than that.
 const SettleShards = time.Minute
 
+// The valid forms of a slug, of the code of a country and of a domain.
 var (
 	slugs     = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$`)
 	countries = regexp.MustCompile(`^[A-Z]{2}$`)
 	domains   = regexp.MustCompile(`^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])$`)
 )
 
-// normalize converts a record to its stored form. The error lists every fault
-// in the record. was is the record before the change. A tenant keeps a currency
-// that has gone out of use since.
+// normalize converts a tenant's record to its stored form. The error lists every fault in
+// the record. was is the record before the change: its currency stays valid even if it has
+// gone out of use since.
 func (t *Tenant) normalize(was Tenant) error {
 	t.Slug = strings.ToLower(t.Slug)
 	t.CustomDomain = strings.TrimSuffix(strings.ToLower(strings.TrimSpace(t.CustomDomain)), ".")
@@ -161,7 +163,8 @@ func (t Tenant) Check(field string) string {
 	return ""
 }
 
-// limit converts a limit of amounts to its stored form. "" stays.
+// limit converts the limit n, the largest amount of some kind, to its stored form. An empty
+// limit stays empty. If n is invalid, limit adds a fault to wrong, under the name field.
 func (t *Tenant) limit(wrong *fault.Faults, field string, n *money.Amount) {
 	if *n == "" {
 		return
@@ -193,7 +196,7 @@ func (t Tenant) Zone() (*time.Location, error) {
 	return zone, nil
 }
 
-// follows validates the change from was to t.
+// follows validates the change of a tenant's record from was to t, made at the time now.
 func (t *Tenant) follows(was Tenant, now time.Time) error {
 	switch {
 	case was.DeletingAt != "":

@@ -14,26 +14,31 @@ import (
 	"svc/pkg/edge/api"
 )
 
-// errCaller means that what was read of a caller is no longer true.
+// errCaller means that something changed after the caller's number was looked up, so it
+// must be looked up again.
 var errCaller = errors.New("the customer of the phone number is another one now")
 
-// shortest is how many digits the shortest numbers have, with the country's code. An
-// area's code alone, or an emergency call's number, is no caller's number.
+// shortest is the smallest number of digits, with the country code, of a caller's number.
+// An area code alone or an emergency number is shorter.
 const shortest = 7
 
 // caller is the rider of a booking by phone.
 type caller struct {
 	id string
-	// add completes the transaction of the booking: it creates the rider, or adds the
-	// conditions on the rider. If a condition fails, the error is errCaller.
+	// add adds the rider to the transaction of the booking: it creates the rider, or
+	// checks that the rider still has the number. If a condition fails, the transaction
+	// fails with errCaller.
 	add func(tx *table.Tx)
-	// known means that the rider is the one of the number's row.
+	// known means that the rider is the only one in the number's caller row, the item that
+	// lists the customers with a phone number.
 	known bool
 }
 
-// bookCaller makes a trip for the customer with the booking's phone number, or for a
-// new one. Two bookings of a new number at once make one customer: both write the
-// number's row, so one fails and looks again.
+// bookCaller makes a trip for the customer with the booking's phone number, or for a new
+// customer. Each number has an item that lists its customers, the caller row
+// (customer.CallerKey). Two simultaneous bookings of a new number make one customer: both
+// write the caller row, so one fails and looks the number up again. at is the booked
+// time, nil for now.
 func (d Desk) bookCaller(ctx context.Context, b Booking, at *string) (out *Trip, err error) {
 	n, read, err := d.number(ctx, b)
 	if err != nil {
@@ -60,8 +65,8 @@ func (d Desk) bookCaller(ctx context.Context, b Booking, at *string) (out *Trip,
 	return out, err
 }
 
-// number returns the number of a booking, and what reads a phone of the company. Errors:
-// a 400.
+// number returns the phone number of a booking. It also returns read, which parses a
+// phone number as people in the company's country write it. Errors: a 400.
 func (d Desk) number(ctx context.Context, b Booking) (*phone.Number, func(string) *phone.Number, error) {
 	company, err := tenant.Kind.Get(ctx, d.Item, tenant.Key(d.Tenant))
 	if err != nil {
@@ -82,7 +87,8 @@ func (d Desk) number(ctx context.Context, b Booking) (*phone.Number, func(string
 	return n, read, err
 }
 
-// with returns the desk whose next trip is of the caller.
+// with returns a copy of the Desk that adds the caller's writes to the transaction of a
+// trip.
 func (d Desk) with(who caller) Desk {
 	also := d.Also
 	d.Also = func(tx *table.Tx, was, next Trip, answer any) {
@@ -94,9 +100,9 @@ func (d Desk) with(who caller) Desk {
 	return d
 }
 
-// likely returns the caller without a read of its own, from what was read together with
-// the checks. If that leaves a doubt, it returns the zero caller. The transaction checks
-// that the customer has the number, and that the number's row names nobody else.
+// likely finds the caller in what was read while the checks of the request ran. If the
+// caller is not certain, it returns the zero caller. The caller's writes check that the
+// customer has the number, and that the caller row names nobody else.
 func (d Desk) likely(ctx context.Context, b Booking, n phone.Number) (caller, error) {
 	var row table.Item
 	var err error
@@ -112,7 +118,7 @@ func (d Desk) likely(ctx context.Context, b Booking, n phone.Number) (caller, er
 	case !certain:
 		return caller{}, nil
 	case id == "" && !ok:
-		row.Key = customer.CallerKey(d.Tenant, n.E164) // nobody may have it yet
+		row.Key = customer.CallerKey(d.Tenant, n.E164) // the transaction checks that the row does not exist
 	case !ok:
 		claim = func(tx *table.Tx, id string) { customer.ClaimUnread(tx, d.Tenant, n.E164, id, errCaller) }
 	}
@@ -125,8 +131,8 @@ func (d Desk) likely(ctx context.Context, b Booking, n phone.Number) (caller, er
 	}}, nil
 }
 
-// known returns the only customer of a number's row, the zero caller if there is none.
-// The transaction checks that the customer still has the number.
+// known returns the only customer of a caller row, or the zero caller if the row does not
+// have exactly one. The caller's writes check that the customer still has the number n.
 func (d Desk) known(row table.Item, n phone.Number) caller {
 	id := customer.Only(row)
 	if id == "" {
@@ -135,9 +141,10 @@ func (d Desk) known(row table.Item, n phone.Number) caller {
 	return caller{id, func(tx *table.Tx) { customer.HasNumber(tx, d.Tenant, id, n.E164, errCaller) }, true}
 }
 
-// lookUp finds the customers who have the number. doubted means that the one of the
-// number's row has not. One who is disabled counts only if all are. Errors: 409 if
-// several have it, or one who is disabled.
+// lookUp reads which customers have the number. It uses the only customer of the caller
+// row, unless doubted says that this customer no longer has the number. A disabled
+// customer counts only if all are disabled. Errors: a 409 if several enabled customers
+// have the number, or only disabled ones.
 func (d Desk) lookUp(ctx context.Context, b Booking, n phone.Number, read func(string) *phone.Number,
 	doubted bool) (caller, error) {
 	row, found, err := customer.Listed(ctx, d.Tenant, n)
@@ -168,7 +175,7 @@ func (d Desk) lookUp(ctx context.Context, b Booking, n phone.Number, read func(s
 	}}, nil
 }
 
-// named returns a 409 that names customers.
+// named returns a 409 with the message and the ids of the customers.
 func named(message string, customers []customer.Record) error {
 	f := fault.InvalidState("%s", message)
 	for _, r := range customers {
@@ -177,7 +184,8 @@ func named(message string, customers []customer.Record) error {
 	return f
 }
 
-// newcomer returns a new customer, who has no mail address and cannot sign in.
+// newcomer returns a caller who is a new customer, without a mail address and so without
+// a sign-in. claim adds the customer to the caller row, in the given transaction.
 func (d Desk) newcomer(b Booking, n phone.Number, claim func(tx *table.Tx, id string)) (caller, error) {
 	typed := strings.TrimSpace(b.Phone)
 	r := customer.Record{Customer: customer.Customer{Name: strings.TrimSpace(b.Name), Phone: &typed}, Number: &n}

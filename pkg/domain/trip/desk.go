@@ -15,25 +15,26 @@ import (
 	"svc/pkg/edge/api"
 )
 
-// Desk makes new trips.
+// Desk makes new trips, for riders who request them and for operators who book them.
 type Desk struct {
 	Store
-	Item  audit.Reader // reads what a trip needs, with a strongly consistent read
+	Item  audit.Reader // reads the items that a trip needs, strongly consistent
 	By    audit.By
 	Early Early // the zero value if nothing was read early
-	// Phones reads a phone as people of a country write it. It returns nil if there is
-	// no such number.
+	// Phones parses a phone number as people in a country write it. It returns nil if
+	// the text is no such number.
 	Phones func(typed, country string) *phone.Number
 }
 
-// deskOf returns the desk for the caller's request.
+// deskOf returns the Desk, which makes new trips, for the caller's request.
 func deskOf(ctx context.Context, c *api.Caller) (Desk, error) {
 	s, err := storeOf(ctx, c)
 	return Desk{Store: s, Item: c.Item, By: c.By(), Phones: c.Phone}, err
 }
 
-// person returns a 400 if the body's member names nobody of this tenant, or
-// somebody who is disabled.
+// person checks that id names a rider or driver of this tenant who is not disabled.
+// Errors: a 400 that names member, the body's member with the id. kind is the prefix of the
+// id, and key the function that returns the person's key.
 func (d Desk) person(ctx context.Context, member, kind, id string,
 	key func(table.Tenant, string) table.Key) error {
 	var it table.Item
@@ -50,9 +51,10 @@ func (d Desk) person(ctx context.Context, member, kind, id string,
 // errPoor means that the rider's wallet does not hold what the ride needs.
 var errPoor = errors.New("the wallet is not enough for the ride")
 
-// create stores a new trip. If the rider pays from the wallet, the ride must not take
-// the wallet below the company's floor; one without an estimate needs a balance above
-// it. The transaction checks that, so a request reads the wallet only for the 409.
+// create stores a new trip. If the rider pays from the wallet, the estimated fare must
+// not take the balance below the company's floor. Without an estimate, the balance must
+// be above the floor. The transaction checks this. The wallet is read only if the check
+// fails.
 func (d Desk) create(ctx context.Context, t Trip) (*Trip, error) {
 	floor, ok := wallet.Floor(d.Flags)
 	if !ok || t.PaymentType != "WALLET" {
@@ -80,15 +82,15 @@ func (d Desk) create(ctx context.Context, t Trip) (*Trip, error) {
 		}
 		balance := it.Number("balance").Decimal()
 		if balance.GreaterThan(least) || balance.Equal(least) && !above {
-			return table.ErrConflict // paid in since
+			return table.ErrConflict // the wallet got money meanwhile: try again
 		}
 		return &fault.Error{Kind: fault.KindBalance, Message: "The wallet has " + balance.String() + " " +
 			t.Currency + ", which is not enough for this ride. Pay in first, or choose another payment type."}
 	})
 }
 
-// terms reads what the tenant offers for the rider's ride. If the ride has an estimate,
-// the ride gets the service type of the estimate.
+// terms reads what the tenant offers for the ride r of the rider. If r names an estimate,
+// terms sets the estimate's service type in r.
 func (d Desk) terms(ctx context.Context, rider string, r *Ride) (Terms, error) {
 	var err error
 	out := Terms{Currency: d.Flags.Text("currency"), MaxFare: d.Flags.Amount("maxFare")}
@@ -108,7 +110,8 @@ func (d Desk) terms(ctx context.Context, rider string, r *Ride) (Terms, error) {
 	return out, err
 }
 
-// estimated returns the fare of the ride's estimate.
+// estimated returns the fare of the estimate that the ride r names. rider is the rider's
+// id. Errors: estimate.ErrExpired if there is no such estimate.
 func (d Desk) estimated(ctx context.Context, rider string, r Ride) (estimate.Fare, error) {
 	key, ok := estimate.Key(d.Tenant, rider, *r.EstimateID)
 	if !ok {

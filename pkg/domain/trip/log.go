@@ -13,7 +13,8 @@ import (
 // Event is the type of an entry in a trip's log.
 type Event string
 
-// The events: the creation, and one for each transition.
+// The events that are derived from the trip's fields: the creation, and the transitions
+// that the specification has.
 const (
 	EventRequested Event = "REQUESTED"
 	EventAccepted  Event = "ACCEPTED"
@@ -23,19 +24,20 @@ const (
 	EventCancelled Event = "CANCELLED"
 )
 
-// The events that only the history shows.
+// The events that are stored in the trip's history, because its other fields do not show
+// them.
 const (
-	EventBooked        Event = "BOOKED"            // by an operator, for a rider who called
-	EventDue           Event = "DUE"               // a scheduled trip
-	EventSearching     Event = "SEARCHING"         // for a driver
-	EventCollecting    Event = "COLLECTING_OFFERS" // from several drivers
-	EventOffered       Event = "OFFERED"           // to a driver
-	EventDeclined      Event = "DECLINED"          // by a driver
+	EventBooked        Event = "BOOKED"            // an operator booked the trip for a rider who called
+	EventDue           Event = "DUE"               // the scheduled trip became pending
+	EventSearching     Event = "SEARCHING"         // the search for a driver began
+	EventCollecting    Event = "COLLECTING_OFFERS" // several drivers were asked at once
+	EventOffered       Event = "OFFERED"           // the trip was offered to a driver
+	EventDeclined      Event = "DECLINED"          // a driver declined the offer
 	EventUnanswered    Event = "UNANSWERED"        // no driver took the trip
-	EventAssigned      Event = "ASSIGNED"          // to a driver who need not accept
-	EventHandedOver    Event = "HANDED_OVER"       // from one driver to another
-	EventUnassigned    Event = "UNASSIGNED"        // taken from the driver
-	EventReleased      Event = "RELEASED"          // given back by the driver
+	EventAssigned      Event = "ASSIGNED"          // a driver got the trip without having to accept it
+	EventHandedOver    Event = "HANDED_OVER"       // the trip went from one driver to another
+	EventUnassigned    Event = "UNASSIGNED"        // the trip was taken from its driver
+	EventReleased      Event = "RELEASED"          // the driver gave the trip back
 	EventRated         Event = "RATED"
 	EventFareCorrected Event = "FARE_CORRECTED"
 )
@@ -107,7 +109,7 @@ func (t Trip) Log() []LogEntry {
 			add(made.by, *made.at, driver)
 		}
 	}
-	if t.Status == Cancelled && t.UpdatedAt > since { // the last of a trip's transitions
+	if t.Status == Cancelled && t.UpdatedAt > since { // a cancellation is a trip's last transition
 		add(cancelling, t.UpdatedAt, ByRider(t.CustomerID))
 	}
 	for i := range log {
@@ -116,7 +118,7 @@ func (t Trip) Log() []LogEntry {
 	return log
 }
 
-// data returns the details of a change of the trip.
+// data returns the details of the log entry that is derived from the trip for the event.
 func (t Trip) data(event Event) LogData {
 	switch event {
 	case EventAccepted:
@@ -130,15 +132,15 @@ func (t Trip) data(event Event) LogData {
 	}
 }
 
-// logID returns the identifier of the trip's log entry. A trip has at most one
-// entry of each type at a time.
+// logID returns the identifier of a log entry, derived from the trip, the event and the
+// time. A trip has at most one entry of each type at a time.
 func (t Trip) logID(event Event, at string) string {
-	parsed, _ := timestamp.Parse(at) // our own format
+	parsed, _ := timestamp.Parse(at) // the service wrote at, so it is valid
 	return ids.Derived(ids.Log, parsed, t.ID+"#"+string(event))
 }
 
-// logShown is the maximum number of log entries that are shown, and that a history
-// has.
+// logShown is the maximum number of log entries that are shown, and of entries in a
+// history.
 const logShown = 100
 
 // Log returns the last logShown entries of a trip's log, oldest first.
@@ -147,11 +149,10 @@ func Log(ctx context.Context, tenant table.Tenant, t Trip) ([]LogEntry, error) {
 	return t.log(stored), err
 }
 
-// storedLog reads the entries that are stored, oldest first. Older builds stored
-// each entry. This build stores only those in LatePartition.
+// storedLog reads the log entries that are stored as items, oldest first. Older builds
+// stored each entry. This build stores only those in LatePartition.
 //
-// Access pattern: T#t#TRIP#id backward from the newest LOG#, eventually
-// consistent.
+// Access pattern: T#t#TRIP#id backward from the newest LOG#, eventually consistent.
 func storedLog(ctx context.Context, tenant table.Tenant, id string) ([]LogEntry, error) {
 	page, err := tenant.Query(ctx, tenant.Partition("TRIP", id),
 		table.Query{Prefix: logPrefix, Backward: true, Limit: logShown})
@@ -162,9 +163,9 @@ func storedLog(ctx context.Context, tenant table.Tenant, id string) ([]LogEntry,
 	return table.DecodeAll(page.Items, table.DecodeDoc[LogEntry])
 }
 
-// log merges the stored entries with those that are derived from the trip. A
+// log merges the stored log entries with those that are derived from the trip. A
 // stored entry takes precedence. The stored entries may be older or newer than
-// the trip, because both are read at the same time.
+// the trip, because both are read in parallel.
 func (t Trip) log(stored []LogEntry) []LogEntry {
 	if int64(len(stored)) >= min(t.Version, logShown) {
 		return stored

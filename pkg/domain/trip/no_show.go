@@ -15,14 +15,15 @@ import (
 // NoShowReason is the cancelReason of a trip whose rider did not come.
 const NoShowReason = "no_show"
 
-// missing is a cancellation by the driver, or in the driver's place, because the rider
-// did not come. It is no status of its own, because clients would not know it.
+// missing is the transition of a trip whose rider did not come, made by the driver or by an
+// operator for the driver. The trip becomes CANCELLED, because clients would not know a
+// new status.
 var missing = transition{EventCancelled, "ended as a no-show", []Status{DriverArrived}, Cancelled}
 
-// NoShow ends the trip because the rider did not come while waiting was free. free is
-// the company's free time of waiting, for a trip without prices of its own. The rider
-// owes the trip's NoShowFee, else its CancellationFee, unless waived. Errors: as drive,
-// and a 409 that names when waiting is no longer free.
+// NoShow ends the trip because the rider did not come during the free waiting time. free
+// is the company's free waiting time, for a trip that has no prices of its own. The rider
+// owes the trip's NoShowFee, or its CancellationFee if that is nil, unless waived is
+// true. Errors: as drive, and a 409 that says until when waiting is free.
 func (t Trip) NoShow(by LogActor, now time.Time, free time.Duration, waived bool) (Trip, error) {
 	next, err := t.drive(missing, by, now)
 	if err != nil {
@@ -38,7 +39,7 @@ func (t Trip) NoShow(by LogActor, now time.Time, free time.Duration, waived bool
 	}
 	reason := NoShowReason
 	next.CancelReason = &reason
-	next.Operators = with(next.Operators, EventCancelled, by.ID) // a cancellation without one is the rider's
+	next.Operators = with(next.Operators, EventCancelled, by.ID) // else Log names the rider as the actor
 	if t.NoShowFee != nil {
 		next.CancellationFee = t.NoShowFee
 	}
@@ -48,25 +49,29 @@ func (t Trip) NoShow(by LogActor, now time.Time, free time.Duration, waived bool
 	return next, nil
 }
 
-// NoShow ends the trip of a rider who did not come; see Trip.NoShow.
+// NoShow ends the trip of a rider who did not come; see Trip.NoShow. it is the trip's item.
 func (s Store) NoShow(ctx context.Context, it table.Item, by LogActor, free time.Duration, waived bool) (*Stopped,
 	error) {
 	return change(ctx, s, it, func(t Trip) (Trip, error) { return t.NoShow(by, s.Now, free, waived) },
 		func(t Trip) *Stopped { return &Stopped{t.ID, t.Status, t.UpdatedAt} })
 }
 
-// FreeWaiting returns how long a company's drivers wait without a price.
+// FreeWaiting returns for how long a driver of the company waits for a rider free of charge.
 func FreeWaiting(d settings.Document) time.Duration {
 	return waiting(d.Pricing.FreeWaitingMinutes)
 }
 
-// waiting returns a time of waiting, of which the settings bound nothing.
+// waiting returns minutes as a duration. It takes at most a million minutes, because the
+// settings have no maximum and a duration could overflow.
 func waiting(minutes int) time.Duration { return time.Duration(min(minutes, 1_000_000)) * time.Minute }
 
+// noShowText describes the endpoints that end a trip as a no-show, for the OpenAPI
+// document.
 const noShowText = "From `DRIVER_ARRIVED` to `CANCELLED`, once waiting is no longer free (`pricing.freeWaitingMinutes` " +
 	"after the arrival, or after the time for which the ride is booked); before, the response is a 409 that names the " +
 	"time. The trip has the `cancelReason` `no_show`, and the rider owes its `noShowFee`, else its `cancellationFee`."
 
+// needNoShow returns the keys of the trip in the path and of the settings.
 func needNoShow(t table.Tenant, p api.Peek) []table.Key {
 	return append(needTrip(t, p), settings.Key(t))
 }
@@ -79,14 +84,18 @@ type NoShowInput struct {
 	}
 }
 
+// noShowInPlace ends a trip as a no-show, by an operator in the driver's place.
 func noShowInPlace(ctx context.Context, c *api.Caller, in *NoShowInput) (*Stopped, error) {
 	return endAsNoShow(ctx, c, in.ID, in.Body != nil && in.Body.Waive)
 }
 
+// noShow ends a trip as a no-show, by its driver.
 func noShow(ctx context.Context, c *api.Caller, in *GetInput) (*Stopped, error) {
 	return endAsNoShow(ctx, c, in.ID, false)
 }
 
+// endAsNoShow ends a trip because its rider did not come; waived means that the rider
+// owes nothing.
 func endAsNoShow(ctx context.Context, c *api.Caller, id string, waived bool) (*Stopped, error) {
 	s, it, err := open(ctx, c, id)
 	if err != nil {
@@ -99,8 +108,8 @@ func endAsNoShow(ctx context.Context, c *api.Caller, id string, waived bool) (*S
 	return s.NoShow(ctx, it, actor(c), FreeWaiting(d), waived)
 }
 
-// noShowFee returns the company's fee for a rider who does not come; nil if it is the
-// cancellation fee.
+// noShowFee returns the company's fee for a rider who does not come; nil means that the
+// cancellation fee applies.
 func (terms Terms) noShowFee() *money.Amount {
 	if own := terms.Settings.Pricing.NoShowFee; own != nil {
 		return terms.fee(*own)

@@ -9,23 +9,24 @@ import (
 	"svc/pkg/data/table"
 )
 
-// openKey returns the key of the item that limits a rider's open trips. Its
-// attribute trips is a set with the ids of all open trips of the rider. It may
-// also have ids of trips that have ended: a transition does not write the item,
-// so it costs nothing. Only a request for a ride writes it. If the set has
-// as many ids as the attribute room says, the request first reads which of these
-// trips are still open. A counter would cost two units for each trip, and need verifying.
+// openKey returns the key of the item that limits a rider's open trips. Its attribute
+// trips is a set of trip ids: all open trips of the rider, and perhaps some that have
+// ended. Only a request for a ride writes the item; the end of a trip does not, so it
+// costs nothing. If the set has as many ids as the attribute room says, the next request
+// reads which of these trips are still open, and removes the others. A counter would cost
+// two write units for each trip, and could become wrong.
 func openKey(t table.Tenant, rider string) table.Key { return t.Key("TRIP", rider, "OPEN") }
 
-// roomBefore is the room of a rider with few open trips. With so many ids the
-// item stays below one KiB, so a write of it costs two write units.
+// roomBefore is the room of a rider with few open trips. With that many ids the item
+// stays below one KiB, so a write of it costs two write units.
 const roomBefore = 25
 
-// errLook reports that the set has no room.
+// errLook reports that the set of the rider's open trips is full, so they must be counted.
 var errLook = errors.New("the rider's open trips must be counted")
 
-// addOpen adds a new trip to the rider's open trips without reading them. If the
-// set has no room, the transaction fails with errLook.
+// addOpen adds a new trip to the set of the rider's open trips (openKey) without reading
+// it. most is the limit of open trips. If the set is full, the transaction fails with
+// errLook.
 func addOpen(tx *table.Tx, tenant table.Tenant, t Trip, most int) {
 	tx.Update(openKey(tenant, t.CustomerID), table.Change{
 		Default: map[string]any{"type": "open", "v": 1, "room": roomBefore},
@@ -33,9 +34,10 @@ func addOpen(tx *table.Tx, tenant table.Tenant, t Trip, most int) {
 		If("attribute_not_exists(trips) OR (size(trips) < ? AND size(trips) < room)", most).Else(errLook)
 }
 
-// addAfterLook reads which trips of the set are still open, removes the others and
-// adds a new trip. If most trips are open, it returns a 409. If another request
-// changes the set meanwhile, the transaction fails with table.ErrConflict.
+// addAfterLook reads which trips in the set of the rider's open trips are still open,
+// removes the others and adds the new trip t. If the rider already has as many open trips
+// as most allows, it returns a 409. If another request changes the set meanwhile, the
+// transaction fails with table.ErrConflict.
 func addAfterLook(ctx context.Context, tx *table.Tx, tenant table.Tenant, t Trip, most int) error {
 	it, err := tenant.Get(ctx, openKey(tenant, t.CustomerID))
 	if err != nil {

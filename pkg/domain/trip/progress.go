@@ -14,6 +14,7 @@ type CancelInput struct {
 	Body *Reason
 }
 
+// reason returns the reason in the body, nil for none.
 func (in *CancelInput) reason() *string {
 	if in.Body == nil {
 		return nil
@@ -21,6 +22,7 @@ func (in *CancelInput) reason() *string {
 	return in.Body.Reason
 }
 
+// cancel cancels a trip for the rider who calls.
 func cancel(ctx context.Context, c *api.Caller, in *CancelInput) (*Stopped, error) {
 	s, it, err := open(ctx, c, in.ID)
 	if err != nil {
@@ -38,7 +40,7 @@ type StopInput struct {
 	}
 }
 
-// stop cancels a trip as the operator.
+// stop cancels a trip for the operator who calls.
 func stop(ctx context.Context, c *api.Caller, in *StopInput) (*Stopped, error) {
 	s, it, err := open(ctx, c, in.ID)
 	switch {
@@ -50,10 +52,11 @@ func stop(ctx context.Context, c *api.Caller, in *StopInput) (*Stopped, error) {
 	return s.CancelFor(ctx, it, actor(c), in.Body.Reason.Reason, in.Body.Fee)
 }
 
-// actor returns the caller as the one who makes a change.
+// actor returns the caller as the actor of a change.
 func actor(c *api.Caller) LogActor { return LogActor{string(c.Audience), c.Actor.Subject} }
 
-// act returns the handler of a transition that needs only the trip and who makes it.
+// act returns the handler of a transition that needs only the trip and the actor. move
+// makes the transition.
 func act[T any](move func(Store, context.Context, table.Item, LogActor) (*T, error)) func(context.Context, *api.Caller,
 	*GetInput) (*T, error) {
 	return func(ctx context.Context, c *api.Caller, in *GetInput) (*T, error) {
@@ -65,6 +68,7 @@ func act[T any](move func(Store, context.Context, table.Item, LogActor) (*T, err
 	}
 }
 
+// accept calls Accept. It has the parameters that the function act needs.
 func (s Store) accept(ctx context.Context, it table.Item, driver LogActor) (*Accepted, error) {
 	return s.Accept(ctx, it, driver.ID)
 }
@@ -75,11 +79,10 @@ type CompleteInput struct {
 	Body *Measurements
 }
 
-// complete checks the driver before the values of the measurements. So for
-// another driver's trip a body that satisfies the schema gets a 404, even if its
-// fare is not valid. complete needs the trip to validate the body, because the
-// fare's decimals depend on the trip's currency. Store.Complete checks the status
-// afterwards.
+// complete ends a ride. It checks the driver before the values of the body. So for
+// another driver's trip a body that satisfies the schema gets a 404, even if its fare is
+// not valid. It needs the trip to validate the body, because the decimals of the fare
+// depend on the trip's currency. Store.Complete checks the status afterwards.
 func complete(ctx context.Context, c *api.Caller, in *CompleteInput) (*Finished, error) {
 	s, it, err := open(ctx, c, in.ID)
 	if err != nil {
@@ -105,7 +108,8 @@ func complete(ctx context.Context, c *api.Caller, in *CompleteInput) (*Finished,
 	return s.Complete(ctx, it, actor(c), m)
 }
 
-// open returns the store and the trip of a transition.
+// open returns the store and the trip's item, for the handler of a transition. id is the
+// trip's id. Errors: a 404.
 func open(ctx context.Context, c *api.Caller, id string) (Store, table.Item, error) {
 	it, err := item(ctx, c, id)
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 	"svc/pkg/edge/api"
 )
 
-// rateable is how long after its completion a trip may be rated.
+// rateable is for how long after its completion a trip may be rated.
 const rateable = 30 * 24 * time.Hour
 
-// Rate records what the rider thinks of the driver, or the driver of the rider.
-// Errors: 404 if it is another's trip, 409 if it is not completed, was completed
-// more than 30 days ago, or this side has rated it. Neither sees the other's rating, so
-// that both stay honest.
+// Rate records the rider's rating of the driver, or the driver's rating of the rider.
+// Errors: a 404 if it is another person's trip; a 409 if the trip is not completed, was
+// completed more than 30 days ago, or was rated by this person. Neither person sees the
+// other's rating, so that both stay honest.
 func (t Trip) Rate(by LogActor, rating int, comment *string, now time.Time) (Trip, error) {
 	next, data := t, LogData{Rating: &rating, Comment: comment}
 	mine := &next.Rated
@@ -65,6 +65,7 @@ type Rated struct {
 	RatedAt string `json:"ratedAt" format:"date-time" doc:"When the trip was rated."`
 }
 
+// rate records the caller's rating of a trip.
 func rate(ctx context.Context, c *api.Caller, in *RateInput) (*Rated, error) {
 	s, it, err := open(ctx, c, in.ID)
 	if err != nil {

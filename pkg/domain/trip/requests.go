@@ -18,7 +18,7 @@ import (
 	"svc/pkg/domain/settings"
 )
 
-// Ride is a rider's request (specification, "POST /api/v1/me/trips").
+// Ride is a rider's request for a ride (specification, "POST /api/v1/me/trips").
 type Ride struct {
 	OriginAddress string       `json:"originAddress" minLength:"1" maxLength:"300" example:"12 Harbour Street" doc:"Where the ride begins."`
 	OriginLat     json.Number  `json:"originLat" minimum:"-90" maximum:"90" example:"40.7128" doc:"Latitude of the origin in degrees. Rounded to nine decimals."`
@@ -35,14 +35,15 @@ type Ride struct {
 // Terms has what a tenant offers to a rider who requests a ride.
 type Terms struct {
 	Currency string
-	Service  table.Item // that the ride names; not Found if there is none
+	Service  table.Item // the service type that the ride names; not Found if there is none
 	Settings settings.Document
-	MaxFare  money.Amount  // the tenant's; "" for money.DefaultMaxFare
-	Fare     *money.Amount // of the ride's estimate; nil without one
+	MaxFare  money.Amount  // the tenant's largest fare; "" for money.DefaultMaxFare
+	Fare     *money.Amount // the fare of the ride's estimate; nil without an estimate
 }
 
-// New converts a ride to a trip: pending, not yet dispatched, and without a fare
-// unless an estimate gives one. Errors: a 400 with every fault.
+// New converts a request for a ride to a trip of the rider: pending, not yet dispatched,
+// and without a fare unless an estimate gives one. Errors: a 400 with every fault, or a
+// 409 for a payment type that the company does not accept.
 func (r Ride) New(rider string, terms Terms, now time.Time) (Trip, error) {
 	var wrong fault.Faults
 	service := terms.Service
@@ -86,7 +87,8 @@ func (r Ride) New(rider string, terms Terms, now time.Time) (Trip, error) {
 	return t, payable(t.PaymentType, terms.Settings.Payments)
 }
 
-// cancellationFee returns the fee that the company charges; nil for none.
+// cancellationFee returns the fee that the rider would owe for a cancellation; nil for
+// none.
 func (terms Terms) cancellationFee() *money.Amount {
 	fee := terms.fee(terms.Settings.Pricing.CancellationFee)
 	if fee == nil || *fee == "0" || !terms.Settings.Pricing.ChargeCancellation {
@@ -96,7 +98,8 @@ func (terms Terms) cancellationFee() *money.Amount {
 }
 
 // fee returns a fee of the settings, rounded to the currency's decimals and at most the
-// company's largest fare: builds up to 2026-11 took any amount. It is nil if it is below 0.
+// company's largest fare, because builds up to 2026-11 stored any amount. It returns nil
+// for a negative fee.
 func (terms Terms) fee(n money.Amount) *money.Amount {
 	fee := n.Decimal()
 	if fee.IsNegative() {
@@ -106,7 +109,7 @@ func (terms Terms) fee(n money.Amount) *money.Amount {
 		money.MaxFare(terms.MaxFare, terms.Currency).Decimal()))
 }
 
-// payable returns a 409 if the company does not take the payment type.
+// payable returns a 409 if the company does not accept the payment type kind.
 func payable(kind string, p settings.Payments) error {
 	if map[string]bool{"CASH": p.Cash, "CARD": p.Card, "WALLET": p.Wallet}[kind] {
 		return nil
@@ -139,9 +142,9 @@ type Measurements struct {
 // largest is the maximum measured distance (kilometres) or duration (seconds).
 var largest = decimal.New(1, 9)
 
-// AcceptFare reads the final fare of a trip from a caller. maxFare is the tenant's
-// largest fare; "" means money.DefaultMaxFare. It stops a driver who types one zero too
-// many. The text of an error is safe to show.
+// AcceptFare checks a final fare that a client sends, and returns it in its stored form.
+// maxFare is the tenant's largest fare; "" means money.DefaultMaxFare. The limit catches
+// a mistyped zero. The text of an error is safe to show.
 func AcceptFare(n money.Amount, currency string, maxFare money.Amount) (money.Amount, error) {
 	fare, err := money.Accept(n, currency)
 	if err != nil {
@@ -153,8 +156,8 @@ func AcceptFare(n money.Amount, currency string, maxFare money.Amount) (money.Am
 	return money.Of(fare), nil
 }
 
-// Measured decodes the body without rounding errors. maxFare is the tenant's
-// largest fare; "" means money.DefaultMaxFare. Errors: a 400 with every fault.
+// Measured decodes the body of a completion without rounding errors. maxFare is the
+// tenant's largest fare; "" means money.DefaultMaxFare. Errors: a 400 with every fault.
 func (m Measurements) Measured(currency string, maxFare money.Amount) (Measured, error) {
 	var wrong fault.Faults
 	out := Measured{Largest: money.MaxFare(maxFare, currency)}

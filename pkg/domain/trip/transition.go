@@ -15,15 +15,16 @@ import (
 )
 
 // transition is a kind of change of a trip's status (specification, "Trip
-// statuses"; for the others, docs/decisions.md, "Operators and
-// trips").
+// statuses"; for those that the specification lacks, docs/decisions.md,
+// "Operators and trips").
 type transition struct {
 	event Event
-	verb  string // for the message of a 409
+	verb  string // what a trip cannot be, in the message of a 409
 	from  []Status
 	to    Status
 }
 
+// The transitions that the log derives from the trip's fields.
 var (
 	accepting  = transition{EventAccepted, "accepted", []Status{Pending, Searching, CollectingOffers}, Assigned}
 	arriving   = transition{EventArrived, "marked as arrived", []Status{Assigned}, DriverArrived}
@@ -36,7 +37,7 @@ var (
 		DriverArrived, WaitingCustomer, Scheduled, InProgress}, Cancelled}
 )
 
-// The transitions that only the history shows.
+// The transitions that are stored in the trip's history; see Past.
 var (
 	assigning  = transition{EventAssigned, "assigned", []Status{Pending, Searching, CollectingOffers, Scheduled}, Assigned}
 	handing    = transition{EventHandedOver, "handed over", []Status{Assigned, DriverArrived}, Assigned}
@@ -57,8 +58,8 @@ func (by transition) check(t Trip) error {
 	return nil
 }
 
-// move makes a transition that the log derives from the trip. Errors: 409 if the
-// status does not allow it.
+// move makes a transition that is not stored in the trip's history: the log derives it from
+// the trip's fields. Errors: 409 if the status does not allow it.
 func (t Trip) move(by transition, who LogActor, now time.Time) (Trip, error) {
 	if err := by.check(t); err != nil {
 		return Trip{}, err
@@ -73,7 +74,7 @@ func (t Trip) move(by transition, who LogActor, now time.Time) (Trip, error) {
 	return t, nil
 }
 
-// led returns the status that the last change in the log set.
+// led returns the status after the last log entry that the trip's history and times give.
 func (t Trip) led() Status {
 	led, since := Pending, ""
 	if n := len(t.History); n > 0 {
@@ -87,9 +88,9 @@ func (t Trip) led() Status {
 	return led
 }
 
-// timeOf returns the time of a change that is made now. Clocks differ, and the
-// times of a trip must not go back. Those of a trip with a history must increase,
-// because its log is ordered by them.
+// timeOf returns the time of a change that is made now. Clocks differ, but the times of a
+// trip must not go back. If increase is true, the time is later than the last one: the
+// log of a trip with a history is ordered by time.
 func (t Trip) timeOf(now time.Time, increase bool) string {
 	at := timestamp.Format(now)
 	if at > t.UpdatedAt {
@@ -101,7 +102,7 @@ func (t Trip) timeOf(now time.Time, increase bool) string {
 	return t.UpdatedAt
 }
 
-// with returns a copy of the map with the member.
+// with returns a copy of the map in which the event has the value.
 func with[V any](m map[Event]V, event Event, value V) map[Event]V {
 	out := map[Event]V{event: value}
 	for e, v := range m {
@@ -119,7 +120,7 @@ type timed struct {
 	at *string
 }
 
-// driven returns the driver's transitions, in order.
+// driven returns the transitions that a driver makes, in order, with their times.
 func (t Trip) driven() [4]timed {
 	return [...]timed{{accepting, t.AcceptedAt}, {arriving, t.ArrivedAt}, {starting, t.StartedAt},
 		{completing, t.CompletedAt}}
@@ -137,7 +138,7 @@ func (t Trip) Accept(driver string, now time.Time) (Trip, error) {
 	return next, err
 }
 
-// Arrive records that the driver is at the origin. Errors: as drive.
+// Arrive records that the driver is at the origin. Errors: as Trip.drive.
 func (t Trip) Arrive(by LogActor, now time.Time) (Trip, error) {
 	next, err := t.drive(arriving, by, now)
 	at := next.UpdatedAt
@@ -145,7 +146,7 @@ func (t Trip) Arrive(by LogActor, now time.Time) (Trip, error) {
 	return next, err
 }
 
-// Start records that the rider has boarded. Errors: as drive.
+// Start records that the rider has boarded. Errors: as Trip.drive.
 func (t Trip) Start(by LogActor, now time.Time) (Trip, error) {
 	next, err := t.drive(starting, by, now)
 	at := next.UpdatedAt
@@ -177,11 +178,10 @@ func (t Trip) Complete(by LogActor, now time.Time, m Measured) (Trip, error) {
 	return next, err
 }
 
-// priced returns the fare of the measured ride, or nil if the trip has no prices,
-// nothing was measured, or a measure that a price needs is missing: else a phone that
-// died would turn an hour into a minimum fare. Waiting counts
-// to the start. Errors: a 400 if the fare is above m.Largest, because
-// a phone may send metres for kilometres.
+// priced returns the fare of the measured ride. It returns nil if the trip has no prices,
+// or if a measure that a price needs is missing: otherwise a phone that died would turn
+// an hour into a minimum fare. Waiting counts until the start. Errors: a 400 if the fare
+// is above m.Largest, because a phone may send metres for kilometres.
 func (t Trip) priced(m Measured) (*money.Amount, error) {
 	prices, ok := t.Prices.Prices()
 	if !ok || m.Distance == nil && m.Duration == nil {
@@ -193,7 +193,7 @@ func (t Trip) priced(m Measured) (*money.Amount, error) {
 		to   **decimal.Decimal
 	}{{m.Distance, &measures.Kilometres}, {m.Duration, &measures.Seconds}} {
 		if one.from != nil {
-			d := one.from.Decimal() // checked by Measurements.Measured
+			d := one.from.Decimal() // Measurements.Measured has checked the value
 			*one.to = &d
 		}
 	}
@@ -235,9 +235,9 @@ func (t Trip) waitsSince() (since time.Time, ok bool) {
 	return since, t.ArrivedAt != nil
 }
 
-// drive makes a transition of the assigned driver, who makes it, or in whose place
-// an operator does. Errors: 404 if another driver makes it, 409 if the status does
-// not allow it. The status of a trip without a driver allows none of them.
+// drive makes a transition that belongs to the assigned driver. The driver makes it, or
+// an operator for the driver. Errors: 404 if who is another driver, 409 if the status does
+// not allow it. The status of a trip without a driver never allows it.
 func (t Trip) drive(by transition, who LogActor, now time.Time) (Trip, error) {
 	if t.anothers(who) {
 		return Trip{}, fault.NotFound()
@@ -245,8 +245,8 @@ func (t Trip) drive(by transition, who LogActor, now time.Time) (Trip, error) {
 	return t.move(by, who, now)
 }
 
-// anothers reports whether the trip has another driver or rider than the one who
-// acts. It is false for an operator and the service.
+// anothers reports whether the actor is a driver or rider to whom the trip does not
+// belong. The result is false for an operator and the service.
 func (t Trip) anothers(who LogActor) bool {
 	switch who.Type {
 	case string(authz.Driver):
@@ -257,7 +257,7 @@ func (t Trip) anothers(who LogActor) bool {
 	return false
 }
 
-// Cancel ends the trip. Errors: 404 if it is another rider's, 409 if the status
+// Cancel ends the trip. Errors: 404 if it is another rider's trip, 409 if the status
 // does not allow it. An operator may also cancel a ride that is under way, which then
 // has no fare and no receipt. A rider who cancels while a driver has the trip owes its
 // CancellationFee.
@@ -265,7 +265,7 @@ func (t Trip) Cancel(by LogActor, now time.Time, reason *string) (Trip, error) {
 	return t.cancel(by, now, reason, by.Type == string(authz.Rider))
 }
 
-// CancelForFee ends the trip, and the rider owes the fee as if the rider had
+// CancelForFee ends the trip, and the rider owes the cancellation fee as if the rider had
 // cancelled. Errors: as Cancel, and a 409 if a rider would owe nothing.
 func (t Trip) CancelForFee(by LogActor, now time.Time, reason *string) (Trip, error) {
 	next, err := t.cancel(by, now, reason, true)
@@ -276,6 +276,8 @@ func (t Trip) CancelForFee(by LogActor, now time.Time, reason *string) (Trip, er
 	return next, err
 }
 
+// cancel ends the trip. owing says whether the rider owes the fee, if a driver has the
+// trip.
 func (t Trip) cancel(by LogActor, now time.Time, reason *string, owing bool) (Trip, error) {
 	if t.anothers(by) {
 		return Trip{}, fault.NotFound()
@@ -292,21 +294,22 @@ func (t Trip) cancel(by LogActor, now time.Time, reason *string, owing bool) (Tr
 	return next, err
 }
 
-// Owes reports whether the rider owes the fee of a cancelled trip.
+// Owes reports whether the trip is cancelled and its rider owes the cancellation fee.
 func (t Trip) Owes() bool { return t.Status == Cancelled && t.CancellationFee != nil }
 
-// Settles reports whether the trip has ended so that it gets a receipt.
+// Settles reports whether the trip must be settled: it was completed and not imported, or
+// was cancelled for a fee.
 func (t Trip) Settles() bool { return t.Status == Completed && !t.Imported || t.Owes() }
 
-// Charged returns a trip whose rider owes the fee in the form that is settled: as if
-// the fee were a fare, paid from the wallet at the time of the cancellation. It
-// returns any other trip unchanged.
+// Charged returns a cancelled trip with a fee as settlement treats it: with the fee as
+// its fare, paid from the wallet at the time of the cancellation. It returns any other
+// trip unchanged.
 func (t Trip) Charged() Trip {
 	if !t.Owes() || t.CompletedAt != nil {
 		return t
 	}
 	at := t.UpdatedAt
-	for _, p := range t.History { // a later note is not the cancellation
+	for _, p := range t.History { // UpdatedAt may be the time of a later note
 		if p.Event == EventCancelled {
 			at = p.At
 		}
@@ -337,7 +340,7 @@ func (t Trip) Assign(by LogActor, driver string, now time.Time) (Trip, error) {
 // Unassign takes the trip from its driver, or the driver gives it back, and the
 // search begins again. Errors: 404 if another driver gives it back, 409 if the
 // status does not allow it.
-// Also where nothing is dispatched the trip is in SEARCHING: anybody may accept it.
+// The trip becomes SEARCHING even if nothing is dispatched: any driver may accept it.
 func (t Trip) Unassign(by LogActor, reason *string, now time.Time) (Trip, error) {
 	how := unassigned
 	if by.Type == string(authz.Driver) {
@@ -351,13 +354,13 @@ func (t Trip) Unassign(by LogActor, reason *string, now time.Time) (Trip, error)
 	return next, err
 }
 
-// Search begins the search for a driver. Errors: 409 if the status does not allow
-// it. So for Collect, Unanswered and Due.
+// Search begins the search for a driver. Errors: 409 if the status does not allow it;
+// Collect, Unanswered and Due return the same error.
 func (t Trip) Search(by LogActor, now time.Time) (Trip, error) {
 	return t.step(searching, by, LogData{}, now)
 }
 
-// Collect offers the trip to several drivers at once.
+// Collect records that the trip is offered to several drivers at once.
 func (t Trip) Collect(by LogActor, now time.Time) (Trip, error) {
 	return t.step(collecting, by, LogData{}, now)
 }
@@ -373,7 +376,7 @@ func (t Trip) Due(by LogActor, now time.Time) (Trip, error) {
 	return t.step(becomesDue, by, LogData{}, now)
 }
 
-// step makes a transition that only the history shows. Errors: 409 if the status
+// step makes a transition that is stored in the trip's history. Errors: 409 if the status
 // does not allow it.
 func (t Trip) step(how transition, by LogActor, data LogData, now time.Time) (Trip, error) {
 	if err := how.check(t); err != nil {

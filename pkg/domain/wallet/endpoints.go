@@ -39,13 +39,14 @@ func mine(ctx context.Context, c *api.Caller, _ *struct{}) (*Mine, error) {
 	return &out, err
 }
 
-// Total is the sum of the wallets of one side.
+// Total is the sum of the drivers' wallets, or of the customers' wallets.
 type Total struct {
 	Count   int64        `json:"count" doc:"Number of wallets with at least one transaction."`
 	Balance money.Amount `json:"balance" doc:"Sum of the balances, currency units."`
 }
 
-// Totals are the sums of both sides, or of the requested side.
+// Totals has the sums of the drivers' and of the customers' wallets, or only the requested
+// sum.
 type Totals struct {
 	Currency  string `json:"currency" doc:"ISO 4217 code."`
 	Drivers   *Total `json:"drivers,omitempty" doc:"The drivers' wallets."`
@@ -75,7 +76,7 @@ func (o Overview) MarshalJSON() ([]byte, error) {
 	return json.Marshal(o.Totals)
 }
 
-// Schema returns the schema of the two shapes.
+// Schema returns the OpenAPI schema: totals or a page.
 func (Overview) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{
 		r.Schema(reflect.TypeFor[Totals](), true, "WalletTotals"), r.Schema(reflect.TypeFor[api.Page[Listed]](), true,
@@ -100,6 +101,7 @@ func (in *overviewInput) Resolve(huma.Context) (errs []error) {
 	return errs
 }
 
+// overview returns the totals or, with detail=1, a page of the list.
 func overview(ctx context.Context, c *api.Caller, in *overviewInput) (*Overview, error) {
 	shards, err := c.ReadShards(ctx)
 	if err != nil {
@@ -113,10 +115,10 @@ func overview(ctx context.Context, c *api.Caller, in *overviewInput) (*Overview,
 	return &Overview{Totals: totals}, err
 }
 
-// listing reads by-g1 T#t#WALLETS#side#shard, merged: highest balance first,
-// then by actor. A cursor consists of a balance and an actor. Therefore a
-// wallet whose balance does not change keeps its position, even if other
-// balances change.
+// listing returns the wallets of drivers or of customers (side), highest balance first,
+// then by actor. It reads by-g1 T#t#WALLETS#side#shard, merged. A cursor consists of a
+// balance and an actor. Therefore a wallet whose balance does not change keeps its
+// position, even if other balances change.
 func listing(ctx context.Context, c *api.Caller, side Side, p api.Paging, shards int) (*api.Page[Listed], error) {
 	return api.ListPage(ctx, c, p, api.List[Listed]{Name: "wallets", Filters: []string{string(side)},
 		Partitions: api.Sharded(c.Tenant, shards, "WALLETS", string(side)), Query: table.Query{Index: 1},
@@ -126,7 +128,7 @@ func listing(ctx context.Context, c *api.Caller, side Side, p api.Paging, shards
 		}})
 }
 
-// total reads the counters of one side, or of both for "".
+// total reads the sums of the drivers' or of the customers' wallets, or both if side is "".
 func total(ctx context.Context, c *api.Caller, side Side, shards int) (*Totals, error) {
 	sums, err := counter.Read(ctx, c.Tenant, shards, counter.DriverWallets, counter.CustomerWallets)
 	if err != nil {

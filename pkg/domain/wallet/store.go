@@ -12,25 +12,25 @@ import (
 	"svc/pkg/data/table"
 )
 
-// Movement is a change of an actor's wallet: its postings, and what it holds for
-// withdrawals.
+// Movement is a change of one wallet: new postings, and a change of the amount that is
+// reserved for withdrawals.
 type Movement struct {
 	Side     Side
-	Actor    string
+	Actor    string // id of the driver or customer
 	Name     string // the actor's current name; "" keeps the name in the wallet
-	Currency string // of a wallet that Move creates; an existing wallet keeps its own
+	Currency string // the wallet's currency if Move must create it; an existing wallet keeps its own
 	Entries  []Entry
-	Hold     decimal.Decimal // added to Wallet.Held
-	// Allows, if not nil, judges the wallet after the change. Its error is the error
-	// of Move.
+	Hold     decimal.Decimal // is added to Wallet.Held, the amount that withdrawals reserve
+	// Allows, if not nil, checks the wallet as it is after the change. Move returns its
+	// error.
 	Allows func(after Wallet) error
 }
 
 // Move adds a movement to a transaction: the postings, and the new balance on
 // the condition that the balance is still as read. was is the wallet's item,
 // read with the actor's Key; it is the zero Item if there is no wallet. If
-// another transaction has changed the wallet since, the transaction fails with
-// table.ErrConflict, and the caller must read again. If a posting exists
+// another transaction has changed the wallet since that read, the transaction fails
+// with table.ErrConflict, and the caller must read again. If a posting exists
 // already, the transaction fails with the error posted.
 func Move(tx *table.Tx, t table.Tenant, was table.Item, m Movement, writeShards int, posted error) (Wallet, error) {
 	w := Wallet{Side: m.Side, Actor: m.Actor, Currency: m.Currency, Version: 1}
@@ -56,11 +56,11 @@ func Move(tx *table.Tx, t table.Tenant, was table.Item, m Movement, writeShards 
 	return w, nil
 }
 
-// Shift adds a movement to the transaction without reading the wallet, which saves a
-// request whose checks did not read the wallet one round trip. If there is no wallet,
-// or its balance is less than least, the transaction fails with the error unfit. The
-// wallet keeps its name, and its place in the list by balance until the projection has
-// seen the change.
+// Shift adds a movement to the transaction without reading the wallet. This saves a round
+// trip if the checks of the request did not read it. If there is no wallet, or its
+// balance is less than least, the transaction fails with the error unfit. If a posting
+// exists already, it fails with the error posted. The wallet keeps its name. Its place in
+// the list by balance changes later, when the projection has seen the change.
 func Shift(tx *table.Tx, t table.Tenant, m Movement, least decimal.Decimal, posted, unfit error) {
 	sum, at := decimal.Zero, ""
 	for _, e := range m.Entries {
@@ -75,9 +75,9 @@ func Shift(tx *table.Tx, t table.Tenant, m Movement, least decimal.Decimal, post
 	m.create(tx, t, posted)
 }
 
-// Holds makes the transaction fail with the error poor unless a wallet's balance is
-// at least an amount, or, if above is true, more than it. Without a wallet, the
-// balance is 0.
+// Holds makes the transaction fail with the error poor unless the wallet's balance is at
+// least the amount least or, if above is true, more than least. A missing wallet has the
+// balance 0.
 func Holds(tx *table.Tx, t table.Tenant, side Side, actor string, least decimal.Decimal, above bool, poor error) {
 	how := "'balance' >= ?"
 	if above {
@@ -89,7 +89,8 @@ func Holds(tx *table.Tx, t table.Tenant, side Side, actor string, least decimal.
 	tx.Check(Key(t, side, actor)).If(how, money.Of(least)).Else(poor)
 }
 
-// create adds the postings of a movement to a transaction.
+// create adds the postings of a movement to a transaction. If a posting exists already, the
+// transaction fails with the error posted.
 func (m Movement) create(tx *table.Tx, t table.Tenant, posted error) {
 	for _, e := range m.Entries {
 		tx.Create(PostingItem(t, m.Side, m.Actor, e)).Else(posted)
@@ -99,10 +100,11 @@ func (m Movement) create(tx *table.Tx, t table.Tenant, posted error) {
 // Postings is the query of a wallet's partition for its postings, newest first.
 var Postings = table.Query{Backward: true, Consistent: true, From: postingPrefix, To: "POSTING$"}
 
+// postingPrefix is the prefix of the sort keys of postings.
 const postingPrefix = "POSTING#"
 
-// PostedAt returns a bound on the keys of postings: those of the time or later
-// have keys above it.
+// PostedAt returns a lower bound of the sort keys of the postings at the time t or later.
+// It is above the keys of all earlier postings.
 func PostedAt(t time.Time) string {
 	if t.Year() > 9999 {
 		return Postings.To // sorts after every posting
@@ -110,8 +112,8 @@ func PostedAt(t time.Time) string {
 	return postingPrefix + timestamp.Format(t)
 }
 
-// Floor returns the least balance that a rider's wallet may have by a request or
-// a posting. ok is false if the tenant has none.
+// Floor returns, from a copy of the tenant's flags, the lowest balance to which a ride or a
+// posting may bring a rider's wallet. ok is false if the tenant has no such limit.
 func Floor(flags table.Item) (floor decimal.Decimal, ok bool) {
 	least := flags.Amount("walletFloor")
 	return least.Decimal(), least != ""

@@ -14,19 +14,19 @@ import (
 	"svc/pkg/data/table"
 )
 
-// Side is the group of wallets: drivers' or customers'.
+// Side says whether a wallet is a driver's or a customer's.
 type Side string
 
-// The two sides.
+// The values of Side.
 const (
 	Driver   Side = "driver"
 	Customer Side = "customer"
 )
 
-// Sides lists both sides.
+// Sides lists the values of Side.
 var Sides = []Side{Driver, Customer}
 
-// SideOf returns the side of the rider's or driver's audience.
+// SideOf returns the Side of the wallet of a token's actor. audience is rider or driver.
 func SideOf(audience authz.Audience) Side {
 	if audience == authz.Driver {
 		return Driver
@@ -64,15 +64,15 @@ type Entry struct {
 type Wallet struct {
 	Side      Side
 	Actor     string
-	Name      string // of the actor, for the operator's list
+	Name      string // the actor's name, for the operator's list
 	Balance   decimal.Decimal
-	Held      decimal.Decimal // sum of the withdrawals that are asked for; a part of Balance
+	Held      decimal.Decimal // sum of the open withdrawals; a part of Balance
 	Currency  string
 	UpdatedAt string
 	Version   int64
 }
 
-// Key returns the key of an actor's wallet.
+// Key returns the key of an actor's wallet. actor is the id of the driver or customer.
 func Key(t table.Tenant, side Side, actor string) table.Key {
 	return t.Key("WALLET", string(side), actor, "WALLET")
 }
@@ -83,8 +83,8 @@ func PostingKey(t table.Tenant, side Side, actor string, p Posting) table.Key {
 	return t.Key("WALLET", string(side), actor, postingPrefix+p.CreatedAt+"#"+p.ID)
 }
 
-// Partition returns shard n of by-g1 with the wallets of a side, highest
-// balance first, then by actor.
+// Partition returns the partition of index by-g1 with the wallets of drivers or of
+// customers in shard n, highest balance first, then by actor.
 func Partition(t table.Tenant, side Side, n int) string {
 	return t.Partition("WALLETS", string(side), strconv.Itoa(n))
 }
@@ -93,7 +93,7 @@ var _ = table.Kind[any]{Type: "wallet", Personal: "name, an operator's words", E
 
 // Item returns the stored form of a wallet.
 func (w Wallet) Item(t table.Tenant, writeShards int) table.Item {
-	var held any // absent for 0
+	var held any // nil, an absent attribute, for 0
 	if !w.Held.IsZero() {
 		held = money.Of(w.Held)
 	}
@@ -122,11 +122,12 @@ func FromItem(it table.Item) (Wallet, error) {
 		UpdatedAt: it.Text("updatedAt"), Version: it.Version}, nil
 }
 
-// RankOf returns the range key of a wallet's item in the list by balance.
+// RankOf returns the range key of a wallet's item in the list by balance, from the item.
 func RankOf(it table.Item) string {
 	return Rank(it.Number("balance").Decimal()) + "#" + it.Text("actor")
 }
 
+// rankDigits is the number of digits of a rank, of which rankDecimals are decimals.
 const rankDigits, rankDecimals = 33, 9
 
 // Rank encodes a balance so that higher balances sort first: 24 digits before

@@ -21,8 +21,8 @@ const (
 	Cancelled = "CANCELLED"
 )
 
-// Withdrawal is a driver's request to be paid out a part of the balance. While it
-// is asked for, the wallet holds its amount.
+// Withdrawal is a driver's request to be paid out a part of the balance. While its status
+// is Asked, the wallet holds its amount: no other withdrawal or payout can use the amount.
 type Withdrawal struct {
 	ID          string       `json:"id" doc:"Identifier of the withdrawal."`
 	DriverID    string       `json:"driverId" doc:"The driver who asked for it."`
@@ -35,11 +35,11 @@ type Withdrawal struct {
 	PostingID   *string      `json:"postingId" doc:"The posting that paid it."`
 }
 
-// The indexes that contain withdrawals.
+// The numbers of the indexes that contain withdrawals, with their partitions.
 const (
-	withdrawalsOfTenant = 1 // WITHDRAWALS
-	withdrawalsByStatus = 2 // WITHDRAWALS#status
-	withdrawalsOfDriver = 3 // DRIVER#id#WITHDRAWALS
+	withdrawalsOfTenant = 1 // partition WITHDRAWALS
+	withdrawalsByStatus = 2 // partition WITHDRAWALS#status
+	withdrawalsOfDriver = 3 // partition DRIVER#id#WITHDRAWALS
 )
 
 // WithdrawalKey returns the key of a withdrawal.
@@ -60,28 +60,31 @@ var WithdrawalKind = table.Kind[Withdrawal]{Type: "withdrawal", Personal: "name,
 			Attrs: map[string]any{"status": w.Status, "driverId": w.DriverID}}
 	}}
 
-// Till changes withdrawals for one caller.
+// Till makes and ends withdrawals for one caller.
 type Till struct {
 	Tenant table.Tenant
 	By     audit.By
 	Flags  table.Item // a copy of the tenant's flags
-	// Read returns an item for the first attempt of a change, for a caller that has
-	// read it already; nil means that nothing was read.
+	// Read returns an item that the checks of the request have read, for the first
+	// attempt of a change. nil means that nothing was read.
 	Read func(context.Context, table.Key) (table.Item, error)
 	// Commit commits a transaction. answer is the response of the request.
 	Commit func(ctx context.Context, tx *table.Tx, answer any) error
 }
 
+// shards returns the number of shards that writes use.
 func (s Till) shards() int { return max(1, int(s.Flags.Int("writeShards"))) }
 
-// short returns the 409 for a wallet that does not hold an amount.
+// short returns the 409 for a wallet that does not have an amount. what is the first
+// sentence of its message.
 func short(w Wallet, what string) error {
 	return &fault.Error{Kind: fault.KindBalance, Message: what + " The wallet has " + w.Balance.String() +
 		" " + w.Currency + ", of which withdrawals hold " + w.Held.String() + "."}
 }
 
-// Ask makes a withdrawal of the driver's, and holds its amount. Errors: a 400 for
-// an amount that is not valid, a 409 if the wallet does not hold it.
+// Ask makes a withdrawal for the driver, and lets the wallet hold its amount. Errors: a
+// 400 for an amount that is not valid, a 409 if the wallet does not have the amount, apart
+// from what other withdrawals hold.
 func (s Till) Ask(ctx context.Context, driver string, n money.Amount) (*Withdrawal, error) {
 	currency := s.Flags.Text("currency")
 	amount, err := money.Accept(n, currency)
@@ -123,6 +126,7 @@ func (s Till) Ask(ctx context.Context, driver string, n money.Amount) (*Withdraw
 	})
 }
 
+// reader returns read or, if read is nil, a function that reads from the table.
 func reader(read func(context.Context, table.Key) (table.Item, error), t table.Tenant) func(context.Context,
 	table.Key) (table.Item, error) {
 	if read == nil {
@@ -131,9 +135,10 @@ func reader(read func(context.Context, table.Key) (table.Item, error), t table.T
 	return read
 }
 
-// End pays, refuses or takes back a withdrawal. it is its item, read before. Only the
-// driver may take it back: for another driver's, the error is a 404. Errors: a 409
-// if the withdrawal has ended already, or if the wallet no longer has the amount.
+// End pays, refuses or takes back a withdrawal. it is the withdrawal's item as it was
+// read. status is the new status. driver is the caller if a driver takes the withdrawal
+// back, and "" for an operator. Errors: a 404 for another driver's withdrawal; a 409 if
+// it has ended already, or if the wallet no longer has the amount.
 func (s Till) End(ctx context.Context, it table.Item, driver, status string, reason *string) (*Withdrawal, error) {
 	var out Withdrawal
 	stale, look := false, false
@@ -171,16 +176,14 @@ func (s Till) End(ctx context.Context, it table.Item, driver, status string, rea
 	})
 }
 
-// errLook means that a wallet must be read to tell why it cannot be changed.
+// errLook means that the wallet must be read to find out why it cannot be changed.
 var errLook = errors.New("the wallet must be read")
 
-// settle frees what the wallet holds for the withdrawal. If it is paid, settle
-// also posts the payout. The posting's id is derived from the withdrawal's, so it
-// is never paid twice. No attempt but one with look reads the wallet: only the
-// withdrawal says whose it is, so the read would be a round trip between the checks
-// and the transaction. While the withdrawal is asked for, the wallet holds its
-// amount, so of a payout only the balance must be compared: commissions of cash rides may
-// have used it up.
+// settle frees the amount that the wallet holds for the withdrawal. If the withdrawal is
+// paid, settle also posts the payout. The posting's id is derived from the withdrawal's,
+// so a withdrawal is never paid twice. Without look, settle does not read the wallet: the
+// wallet is known only from the withdrawal, so the read would be one more round trip. The
+// condition compares only the balance, which commissions of cash rides may have used up.
 func (s Till) settle(ctx context.Context, tx *table.Tx, w *Withdrawal, look bool) error {
 	amount, key := w.Amount.Decimal(), Key(s.Tenant, Driver, w.DriverID)
 	if w.Status != Paid {

@@ -44,6 +44,7 @@ func withdrawalRows() []api.Row {
 	}
 }
 
+// needWithdrawal returns the key of the withdrawal in the path.
 func needWithdrawal(t table.Tenant, p api.Peek) []table.Key {
 	if id := p.Path("id"); ids.Valid(ids.Payout, id) {
 		return []table.Key{WithdrawalKey(t, id)}
@@ -51,6 +52,7 @@ func needWithdrawal(t table.Tenant, p api.Peek) []table.Key {
 	return nil
 }
 
+// tillOf returns the Till, which makes and ends withdrawals, for the caller of a request.
 func tillOf(ctx context.Context, c *api.Caller) (Till, error) {
 	live, err := c.Live(ctx)
 	return Till{Tenant: c.Tenant, By: c.By(), Flags: live.Flags, Read: c.Item, Commit: c.Commit}, err
@@ -71,7 +73,8 @@ func requestWithdrawal(ctx context.Context, c *api.Caller, in *askInput) (*Withd
 	return s.Ask(ctx, c.Actor.Subject, in.Body.Amount)
 }
 
-// ownWithdrawals reads by-g3 T#t#DRIVER#id#WITHDRAWALS backward.
+// ownWithdrawals returns the driver's withdrawals, newest first. It reads by-g3
+// T#t#DRIVER#id#WITHDRAWALS backward.
 func ownWithdrawals(ctx context.Context, c *api.Caller, in *api.Paging) (*api.Page[Withdrawal], error) {
 	partition, index := WithdrawalsOf(c.Tenant, c.Actor.Subject)
 	return api.ListPage(ctx, c, *in, api.List[Withdrawal]{Name: "withdrawals", Filters: []string{c.Actor.Subject},
@@ -83,8 +86,8 @@ type withdrawalsInput struct {
 	Status string `query:"status" enum:"REQUESTED,PAID,REFUSED,CANCELLED" doc:"Withdrawals in this state."`
 }
 
-// withdrawals reads by-g1 T#t#WITHDRAWALS or by-g2 T#t#WITHDRAWALS#status,
-// backward.
+// withdrawals returns the tenant's withdrawals, newest first. It reads by-g1
+// T#t#WITHDRAWALS or, for one status, by-g2 T#t#WITHDRAWALS#status, backward.
 func withdrawals(ctx context.Context, c *api.Caller, in *withdrawalsInput) (*api.Page[Withdrawal], error) {
 	q, partition := table.Query{Index: withdrawalsOfTenant, Backward: true}, c.Tenant.Partition("WITHDRAWALS")
 	if in.Status != "" {
@@ -98,8 +101,7 @@ type withdrawalInput struct {
 	ID string `path:"id" doc:"Identifier of the withdrawal." example:"wdr_01JT7M4C6Q8V2N5X9B3D1F7H0K"`
 }
 
-// end returns the handler of an end without a reason. A driver ends only the own
-// withdrawals.
+// end returns the handler that ends a withdrawal with the status and without a reason.
 func end(status string) func(context.Context, *api.Caller, *withdrawalInput) (*Withdrawal, error) {
 	return func(ctx context.Context, c *api.Caller, in *withdrawalInput) (*Withdrawal, error) {
 		return ended(ctx, c, in.ID, status, nil)
@@ -113,6 +115,7 @@ type refuseInput struct {
 	}
 }
 
+// refuse ends a withdrawal as refused, with a reason.
 func refuse(ctx context.Context, c *api.Caller, in *refuseInput) (*Withdrawal, error) {
 	if !plaintext.IsLine(in.Body.Reason, 300) {
 		return nil, fault.Field("body.reason", "expected %s", plaintext.Rule(300))
@@ -120,6 +123,7 @@ func refuse(ctx context.Context, c *api.Caller, in *refuseInput) (*Withdrawal, e
 	return ended(ctx, c, in.ID, Refused, &in.Body.Reason)
 }
 
+// ended ends a withdrawal with the status. A driver can end only its own withdrawals.
 func ended(ctx context.Context, c *api.Caller, id, status string, reason *string) (*Withdrawal, error) {
 	if !ids.Valid(ids.Payout, id) {
 		return nil, fault.NotFound()

@@ -22,6 +22,7 @@ func Rows() []api.Row {
 		return []table.Key{Key(t)}
 	})
 	const one = "/api/v1/webhooks/{id}"
+	silent := api.NoEvent("only the audit log records changes of endpoints")
 	return []api.Row{
 		api.Get("/api/v1/webhooks", "svc_list_webhooks", read, list, book, tag, extension,
 			api.Summary("List webhook endpoints"), api.Text("All of them, oldest first; a company has at most 16.")),
@@ -29,32 +30,35 @@ func Rows() []api.Row {
 			api.Confirm("The company's events go to this address."), api.Sends(messages()...),
 			api.Summary("Add a webhook endpoint"), api.Text("The response shows `secret`, once. The address gets a POST with "+
 				"`{\"type\": \"verification\", \"challenge\": …}` and must echo `{\"challenge\": …}` with a 2xx. Then events are "+
-				"sent to it, signed as Standard Webhooks 1.0 says.")),
+				"sent to it, signed as Standard Webhooks 1.0 says."), silent),
 		api.Get(one, "svc_get_webhook", read, get, book, tag, extension, api.Summary("Read a webhook endpoint"),
 			api.Text("Its secret is not shown.")),
 		api.Patch(one, "svc_update_webhook", write, patch, book, tag, extension,
 			api.Confirm("The company's events go to other addresses, or no longer."),
 			api.Summary("Change a webhook endpoint"), api.Text("Only the given members change. A new `url` and `enabled: true` "+
-				"send a new challenge. Until a new `url` echoes it, events wait, at most as long as a delivery is tried.")),
+				"send a new challenge. Until a new `url` echoes it, events wait, at most as long as a delivery is tried."),
+			silent),
 		api.Delete(one, "svc_delete_webhook", write, remove, book, tag, extension,
 			api.Confirm("No more events are sent to this address."),
 			api.Summary("Remove a webhook endpoint"), api.Text("The response is the endpoint as it was. Nothing is sent to it "+
-				"any more, also nothing that was due.")),
+				"any more, also nothing that was due."), silent),
 		api.Post(one+"/rotate", "svc_rotate_webhook_secret", write, rotate, book, tag, extension,
 			api.Confirm("The receiver must get the new secret."),
 			api.Summary("Replace the secret of a webhook endpoint"), api.Text("The response shows the new `secret`, once. "+
-				"Until its end the old one signs too: each delivery has both signatures.")),
+				"Until its end the old one signs too: each delivery has both signatures."), silent),
 		api.Post(one+"/test", "svc_test_webhook", write, test, book, tag, extension,
 			api.Confirm("The receiver gets an event that did not happen."),
 			api.Summary("Send a test event"), api.Text("Sends an invented event of the type, once. The delivery shows what "+
-				"came of it.")),
+				"came of it."),
+			api.NoEvent("a test event is in no feed")),
 		api.Get(one+"/deliveries", "svc_list_webhook_deliveries", read, listDeliveries, book, tag, extension,
 			api.Summary("List deliveries"), api.Text("Newest event first, for 30 days. The receiver's response is never "+
 				"shown.")),
 		api.Post(one+"/replay", "svc_replay_webhook", write, replay, book, tag, extension,
 			api.Confirm("The receiver gets these events again."),
 			api.Summary("Send events again"), api.Text("One event that was sent to this endpoint before, or all events of a "+
-				"part of the feed that the endpoint's `types` name. Other endpoints get nothing.")),
+				"part of the feed that the endpoint's `types` name. Other endpoints get nothing."),
+			api.NoEvent("the events that it sends again are in the feed already")),
 	}
 }
 

@@ -20,7 +20,8 @@ type Echo struct {
 	Challenge string `json:"challenge" example:"QRNXAJKAWSXDFBIVBRS6ZZDFB4" doc:"The text of the challenge."`
 }
 
-// messages are the messages that endpoints get, for the OpenAPI document.
+// messages returns the kinds of messages that endpoints get, with examples, for the
+// OpenAPI document.
 func messages() []api.Webhook {
 	const text = "QRNXAJKAWSXDFBIVBRS6ZZDFB4"
 	at := time.Date(2026, 1, 31, 8, 0, 0, 0, time.UTC)

@@ -14,8 +14,8 @@ import (
 	"svc/pkg/edge/api"
 )
 
-// ownEvents is the right that a rider's or driver's agent needs to read the person's
-// events, at the API and by a subscription.
+// ownEvents is the access that a rider's or driver's agent needs to read the person's
+// events, through the API or a subscription.
 var ownEvents = authz.Both("rider.events:read", "driver.events:read")
 
 // Person returns the rider or driver whose events the subscription is for. It is "" for
@@ -27,12 +27,13 @@ func (s *Subscription) Person() string {
 	return s.Actor
 }
 
-// wants reports whether an event is one of those that the subscription is for.
+// wants reports whether the subscription includes the event. Without a subscription, the
+// result is true.
 func (s *Subscription) wants(e event.Event) bool {
 	return s == nil || (s.Resource == "" || e.Of(s.Resource)) && (s.Person() == "" || e.Concerns(s.Person()))
 }
 
-// needs returns the rights that a subscription of the audience needs.
+// needs returns the access that a subscription of the audience needs.
 func needs(audience string) []authz.Policy {
 	if audience == string(authz.Dashboard) {
 		return subscribers
@@ -40,7 +41,7 @@ func needs(audience string) []authz.Policy {
 	return []authz.Policy{ownEvents}
 }
 
-// personOf returns the caller if that is a rider or driver, "" for an operator.
+// personOf returns the id of the caller if it is a rider or driver, "" for an operator.
 func personOf(c *api.Caller) string {
 	if c.Actor.Audience == string(authz.Dashboard) {
 		return ""
@@ -48,13 +49,15 @@ func personOf(c *api.Caller) string {
 	return c.Actor.Subject
 }
 
-// personalLife is for how long a tenant's endpoints say, from one subscription of a
-// person on, that there may be some. It is long, so that few subscriptions write it.
+// personalLife is for how long, after a rider or driver subscribes, Book.Personal says that
+// riders or drivers may have subscriptions. It is long, so that few subscriptions must write
+// the tenant's Book, the item with all its webhook endpoints.
 const personalLife = 2 * maxSubscriptionLife
 
-// own makes a change of the tenant's endpoints one of the subscriptions of the caller.
-// It also says at the tenant's endpoints that persons have subscriptions: without that,
-// the feed looks for none. The audit log does not show a person's address.
+// own directs a change of the tenant's Book (the item with all its endpoints) to the
+// caller's own Book, if the caller is a rider or driver. It then also notes in the tenant's
+// Book that persons have subscriptions, because otherwise the feed does not look for them.
+// The audit log does not show the address of the subscription, whose id is id.
 func own(c *api.Caller, change audit.Change[Book], id string) audit.Change[Book] {
 	person := personOf(c)
 	if person == "" {
@@ -85,16 +88,17 @@ func own(c *api.Caller, change audit.Change[Book], id string) audit.Change[Book]
 	return change
 }
 
-// maxListed is the maximum number of persons whom the endpoints of a sandbox list.
+// maxListed is the maximum number of persons in Personal.Persons.
 const maxListed = 50
 
-// says reports whether nothing must be added: it lasts until the time, and the person,
-// if any, is listed.
+// says reports whether the note p, that persons may have subscriptions, needs no change: it
+// lasts until the time until, and lists the person, if person is not "".
 func (p *Personal) says(until, person string) bool {
 	return p != nil && p.Until >= until && (person == "" || slices.Contains(p.Persons, person))
 }
 
-// list adds a person, if any.
+// list adds a person to the list Persons, if person is not "". It drops the oldest persons
+// if there are more than maxListed.
 func (p *Personal) list(person string) {
 	if person == "" || slices.Contains(p.Persons, person) {
 		return
@@ -103,8 +107,9 @@ func (p *Personal) list(person string) {
 	p.Persons = p.Persons[max(0, len(p.Persons)-maxListed):]
 }
 
-// announce says at the tenant's endpoints that persons may have subscriptions, unless
-// they say so for long enough. listed is whom they must list, "" for nobody.
+// announce notes in the tenant's Book that persons may have subscriptions, unless the
+// Book says so for long enough. own is the person's Book. listed is the person to list in
+// Persons, "" for nobody.
 func announce(ctx context.Context, tx *table.Tx, t table.Tenant, own Book, now time.Time, listed string) error {
 	it, err := t.Get(ctx, Key(t))
 	if err != nil {

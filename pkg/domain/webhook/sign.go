@@ -27,10 +27,10 @@ func newSecret() []byte {
 	return raw
 }
 
-// SecretText returns the form in which a receiver gets a secret.
+// SecretText returns a secret as text, the form in which a receiver gets it.
 func SecretText(secret []byte) string { return "whsec_" + base64.StdEncoding.EncodeToString(secret) }
 
-// ParseSecret is the reverse of SecretText.
+// ParseSecret returns the bytes of a secret from its text (SecretText).
 func ParseSecret(text string) ([]byte, error) {
 	raw, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(text, "whsec_"))
 	if err != nil || len(raw) < 24 || len(raw) > 64 {
@@ -39,12 +39,12 @@ func ParseSecret(text string) ([]byte, error) {
 	return raw, nil
 }
 
-// sealName names a secret for the key service. It binds the sealed secret to its
-// tenant and endpoint.
+// sealName returns the name under which the key service seals a secret. It binds the
+// sealed secret to its tenant and endpoint.
 func sealName(t table.Tenant, id string) string { return "webhook/" + t.ID() + "/" + id }
 
-// Open returns the secrets that sign at now: the current one, and the previous one
-// until its end.
+// Open decrypts the secrets with which a message is signed at the time now: the current
+// one and, until PreviousUntil, the previous one.
 func (r Record) Open(ctx context.Context, s signing.Sealer, t table.Tenant, now time.Time) ([][]byte, error) {
 	sealed := [][]byte{r.Secret}
 	if until, err := timestamp.Parse(r.PreviousUntil); err == nil && now.Before(until) {

@@ -18,23 +18,27 @@ import (
 	"svc/pkg/edge/api"
 )
 
-// Subscription makes an endpoint an agent's. It ends with the access of the agent.
+// Subscription marks an endpoint as the subscription of an agent, a program that uses the
+// MCP server for a person. The subscription ends when the agent loses its access. The
+// Standing says which access that is.
 type Subscription struct {
 	authz.Standing
 
-	Name          string  `json:"name"` // of the event, as the agent calls it
+	Name          string  `json:"name"` // the type of the events, or everyEvent
 	Resource      string  `json:"resource,omitempty"`
 	From          []int64 `json:"from"` // positions of the feed from which the agent wants events
 	RefreshBefore string  `json:"refreshBefore"`
 	SecretHash    string  `json:"secretHash"`
 }
 
-// How long a subscription lasts unless it is renewed.
+// For how long a subscription lasts unless it is renewed: by default, and at most.
 const (
 	subscriptionLife    = 24 * time.Hour
 	maxSubscriptionLife = 7 * 24 * time.Hour
 )
 
+// expired reports whether the subscription has ended without a renewal. An endpoint
+// without a subscription never expires.
 func (s *Subscription) expired(now time.Time) bool {
 	if s == nil {
 		return false
@@ -43,13 +47,14 @@ func (s *Subscription) expired(now time.Time) bool {
 	return err != nil || !now.Before(until)
 }
 
-// begunBy reports whether the subscription still belongs to the access.
+// begunBy reports whether the access by began the subscription, which has not expired. Only
+// that access may renew it.
 func (s *Subscription) begunBy(by authz.Standing, now time.Time) bool {
 	return s != nil && !s.expired(now) && s.Family == by.Family && s.Epoch == by.Epoch && s.Since == by.Since
 }
 
-// Stands returns nil if the agent still has the access with which it subscribed.
-// items are those of Keys.
+// Stands returns nil if the agent still has the access with which it subscribed. items
+// are the items of Standing.Keys.
 func (s *Subscription) Stands(items []table.Item, now time.Time) error {
 	if s.expired(now) {
 		return fault.NotFound()
@@ -57,8 +62,8 @@ func (s *Subscription) Stands(items []table.Item, now time.Time) error {
 	return s.Outlasts(needs(s.Audience), items, now)
 }
 
-// missed returns the request to send what came into the feed between the start of a
-// subscription and the time at which its address was verified; nil if there is none.
+// missed returns the request to send the events between the start of a subscription and
+// the time at which its address was verified. It returns nil if there are no such events.
 func (r *Record) missed() *Request {
 	if r.Subscription == nil || slices.Equal(r.Subscription.From, r.After) {
 		return nil
@@ -66,18 +71,19 @@ func (r *Record) missed() *Request {
 	return &Request{After: r.Subscription.From, Before: r.After, Person: r.Subscription.Person()}
 }
 
-// Body returns the message of an event (MCP Events). raw is the event as it is stored.
+// Body returns the message that sends an event to the agent (MCP Events). raw is the
+// event as it is stored.
 func (s *Subscription) Body(e event.Event, raw string) ([]byte, error) {
 	return json.Marshal(map[string]any{"eventId": e.ID, "name": s.Name, "timestamp": e.Timestamp,
 		"data": json.RawMessage(raw)})
 }
 
-// subscribers are the rights that a subscription needs: to have events sent to an
-// address, and to read them.
+// subscribers is the access that an operator's subscription needs: to have events sent to
+// an address, and to read them.
 var subscribers = []authz.Policy{authz.Operators("tenant.webhooks:write", "MANAGE_WEBHOOKS"),
 	authz.Operators("tenant.events:read", "VIEW_EVENTS")}
 
-// AgentRows returns the operations of subscriptions. Only the MCP server calls them.
+// AgentRows returns the operations on subscriptions. Only the MCP server calls them.
 func AgentRows() []api.Row {
 	book := api.Needs(func(t table.Tenant, _ api.Peek) []table.Key { return []table.Key{Key(t)} })
 	mine := api.Needs(func(t table.Tenant, p api.Peek) []table.Key {
@@ -96,21 +102,22 @@ func AgentRows() []api.Row {
 	}
 }
 
-// Identity tells an agent's subscription from its others.
+// Identity distinguishes the subscriptions of one agent. A second subscription with the
+// same Identity replaces the first.
 type Identity struct {
 	Name     string `json:"name" maxLength:"100"`
 	Resource string `json:"resource,omitempty" maxLength:"100"`
 	URL      string `json:"url" maxLength:"500"`
 }
 
-// id returns the identifier of the caller's subscription. An agent's subscription to
-// the same event at the same address has the same.
+// id returns the identifier of the caller's subscription. It is derived from the tenant,
+// the agent, the person and the Identity.
 func (s Identity) id(c *api.Caller) string {
 	parts, _ := json.Marshal([]string{c.Tenant.ID(), c.Actor.ClientID, c.Actor.Subject, s.URL, s.Name, s.Resource})
 	return ids.Derived(ids.Webhook, time.UnixMilli(0), string(parts))
 }
 
-// SubscriptionInput is what identifies an agent's subscription.
+// SubscriptionInput names an agent's subscription.
 type SubscriptionInput struct {
 	Body Identity
 }
@@ -137,8 +144,9 @@ type Subscribed struct {
 	FailingSince  *string `json:"failingSince" nullable:"true"`
 }
 
-// begin returns the feed to which the subscription belongs, and the access that asks for
-// it, which must have all rights that are needed. The row has checked the first.
+// begin returns the feed that the subscription reads, and the access of the caller.
+// Errors: the caller lacks a part of the access that a subscription needs. The first
+// policy was checked before the handler.
 func (in *SubscribeInput) begin(ctx context.Context, c *api.Caller) (f *event.Input, by authz.Standing, err error) {
 	for _, p := range needs(c.Actor.Audience)[1:] {
 		if err = c.May(ctx, p); err != nil {
@@ -152,7 +160,8 @@ func (in *SubscribeInput) begin(ctx context.Context, c *api.Caller) (f *event.In
 	return f, by, err
 }
 
-// feed returns the feed to which the subscription belongs.
+// feed returns which events of the feed the subscription reads, and after which event it
+// begins. Errors: a 404 for an unknown type of event.
 func (in *SubscribeInput) feed() (*event.Input, error) {
 	out := &event.Input{After: "latest", Resource: in.Body.Resource}
 	if in.Body.Cursor != nil {
@@ -167,14 +176,14 @@ func (in *SubscribeInput) feed() (*event.Input, error) {
 	return out, nil
 }
 
-// everyEvent is the name of the events of all types.
+// everyEvent is the Name of a subscription to events of all types.
 const everyEvent = "all"
 
-// start returns the positions at which the subscription begins. truncated reports
-// whether it lacks events after the cursor. A position beyond the newest event, of a feed
-// that was restored to an earlier time, counts as one whose events are gone. A person's
-// subscription begins now: to find earlier events of one person, the whole tenant's would
-// have to be read. An agent polls for them.
+// start returns the positions of the feed at which the subscription begins. truncated
+// reports whether events after the cursor are missing. A position beyond the newest event
+// belongs to a feed that was restored to an earlier time; its events count as missing. A
+// person's subscription begins now, because earlier events of one person could be found
+// only by reading those of the whole tenant. For earlier events the agent polls the API.
 func (in *SubscribeInput) start(ctx context.Context, c *api.Caller, f *event.Input) (from []int64, truncated bool,
 	err error) {
 	shards, err := c.ReadShards(ctx)
@@ -209,7 +218,8 @@ func (in *SubscribeInput) start(ctx context.Context, c *api.Caller, f *event.Inp
 	return from, truncated && (person != "" || f.After != "earliest"), err
 }
 
-// set gives the record what a subscription and each of its renewals say.
+// set writes into the record r what a subscription and each renewal of it set: the access,
+// the end and the secret. Errors: a 400 for a secret that is not valid.
 func (in *SubscribeInput) set(ctx context.Context, c *api.Caller, r *Record, by authz.Standing) error {
 	life := subscriptionLife
 	if ttl := in.Body.TTL; ttl != nil {
@@ -236,6 +246,8 @@ func (in *SubscribeInput) set(ctx context.Context, c *api.Caller, r *Record, by 
 	return nil
 }
 
+// answer returns the subscription of the record r as the agent sees it. f is the feed that
+// the subscription reads, and truncated means that events after its cursor are missing.
 func (in *SubscribeInput) answer(ctx context.Context, c *api.Caller, f *event.Input, r Record,
 	truncated bool) (*Subscribed, error) {
 	s := r.Subscription
@@ -244,7 +256,7 @@ func (in *SubscribeInput) answer(ctx context.Context, c *api.Caller, f *event.In
 		Reason: r.Reason, FailingSince: r.FailingSince}, err
 }
 
-// subscribe adds a subscription.
+// subscribe adds a subscription, or replaces the one with the same Identity.
 func subscribe(ctx context.Context, c *api.Caller, in *SubscribeInput) (*Subscribed, error) {
 	f, by, err := in.begin(ctx, c)
 	if err != nil {
@@ -275,8 +287,9 @@ func subscribe(ctx context.Context, c *api.Caller, in *SubscribeInput) (*Subscri
 	return out, err
 }
 
-// renew extends a subscription that the same access began, and asks an address that
-// gets no events for another echo. Errors: 404 if there is no such subscription.
+// renew extends a subscription that the same access began. If its address gets no events,
+// because it failed or is disabled, it is challenged again. Errors: 404 if there is no
+// such subscription.
 func renew(ctx context.Context, c *api.Caller, in *SubscribeInput) (*Subscribed, error) {
 	f, by, err := in.begin(ctx, c)
 	if err != nil {
@@ -307,10 +320,10 @@ func renew(ctx context.Context, c *api.Caller, in *SubscribeInput) (*Subscribed,
 	return out, err
 }
 
-// Unsubscribed is the answer to the end of a subscription.
+// Unsubscribed is the response to the end of a subscription.
 type Unsubscribed struct{}
 
-// unsubscribe removes a subscription. It is a success if there is none.
+// unsubscribe removes a subscription. It succeeds even if there is none.
 func unsubscribe(ctx context.Context, c *api.Caller, in *SubscriptionInput) (*Unsubscribed, error) {
 	id, out := in.Body.id(c), Endpoint{}
 	change := own(c, Editing(c.Tenant, c.By(), "delete", id, &out, removed), id)

@@ -37,8 +37,9 @@ const (
 	Disabled = "disabled"
 )
 
-// Reasons of an endpoint that is disabled. A pending endpoint has the word of its
-// failed challenge, or Unverified.
+// The values of Endpoint.Reason: Unverified for a pending endpoint, the others for a
+// disabled one. If the challenge of a pending endpoint fails, the reason is the
+// Attempt.Result of the challenge.
 const (
 	Unverified = "unverified"
 	ByOperator = "operator"
@@ -46,59 +47,60 @@ const (
 	Failing    = "failing" // no delivery succeeded for FailingFor
 )
 
-// Record is an endpoint with what the API does not show.
+// Record is an endpoint as it is stored in a Book, with what the API does not show.
 type Record struct {
 	Endpoint
 	CreatedBy     string `json:"createdBy"`
-	Secret        []byte `json:"secret"`             // sealed
-	Previous      []byte `json:"previous,omitempty"` // sealed; signs until PreviousUntil
+	Secret        []byte `json:"secret"`             // the signing secret, encrypted
+	Previous      []byte `json:"previous,omitempty"` // the secret before, encrypted; signs too until PreviousUntil
 	PreviousUntil string `json:"previousUntil,omitempty"`
-	Challenges    int    `json:"challenges"` // challenges that were asked for
-	Challenged    int    `json:"challenged"` // challenges that were begun
+	Challenges    int    `json:"challenges"` // number of challenges so far, also those not sent yet
+	Challenged    int    `json:"challenged"` // number of challenges that pkg/background/deliver has begun to send
 	DisabledAt    string `json:"disabledAt,omitempty"`
 	RecoveredAt   string `json:"recoveredAt,omitempty"` // when FailingSince last ended
 	Start
 
-	Held         *Held         `json:"held,omitempty"`         // nil unless its address changed and is not confirmed
-	Subscription *Subscription `json:"subscription,omitempty"` // nil unless it is an agent's
+	Held         *Held         `json:"held,omitempty"`         // nil unless a new address has not echoed a challenge yet
+	Subscription *Subscription `json:"subscription,omitempty"` // nil unless it is an agent's subscription
 
-	from table.Key // of the Book in which it was found
+	from table.Key // key of the Book in which Find found the record
 }
 
-// Start is from where on events are passed on.
+// Start says after which events of the feed an endpoint gets events.
 type Start struct {
-	After    []int64 `json:"after"`              // positions of the feed when it was last enabled
-	Enabling int64   `json:"enabling,omitempty"` // version of the Book that last enabled it
+	After    []int64 `json:"after"`              // positions of the feed when the endpoint was last enabled
+	Enabling int64   `json:"enabling,omitempty"` // version of the Book that last enabled the endpoint
 }
 
-// Held says which events wait for the address of an endpoint that was enabled, until the
-// new address echoes its challenge.
+// Held says which events an endpoint has not got yet because its address changed. They
+// are sent when the new address has echoed its challenge.
 type Held struct {
 	Since string  `json:"since"` // when the address changed
-	After []int64 `json:"after"` // positions of the feed up to which events were passed on
+	After []int64 `json:"after"` // positions of the feed up to which events were passed to the endpoint
 }
 
-// Book is all endpoints of a tenant, oldest first; or the subscriptions of a rider's or
-// driver's agents (BookKey).
+// Book is the item with all endpoints of a tenant, oldest first. Another Book has the
+// subscriptions of one rider's or driver's agents (BookKey).
 type Book struct {
 	Endpoints []Record  `json:"endpoints"`
-	Personal  *Personal `json:"personal,omitempty"` // of a tenant: nil if no person ever had a subscription
-	Copies    int       `json:"copies,omitempty"`   // 0 or Copies
-	Version   int64     `json:"-"`                  // of the item
+	Personal  *Personal `json:"personal,omitempty"` // in a tenant's Book; nil if no person ever had a subscription
+	Copies    int       `json:"copies,omitempty"`   // number of stored copies: 0 or the constant Copies
+	Version   int64     `json:"-"`                  // version of the item
 
-	key      table.Key     // zero is Key
-	expires  time.Time     // of a person's book as it was read
-	preserve table.Unknown // of the stored item
+	key      table.Key     // the item's key; zero means Key
+	expires  time.Time     // when a person's Book expires, as it was read
+	preserve table.Unknown // what the item has that this build does not know
 }
 
-// Personal says that riders or drivers may have subscriptions.
+// Personal says, in a tenant's Book, that riders or drivers may have subscriptions, in
+// Books of their own.
 type Personal struct {
 	Start
 
-	Until string `json:"until"` // no subscription of a person lasts longer
+	Until string `json:"until"` // no subscription of a rider or driver lasts longer
 
-	// Persons are who subscribed last in a sandbox, the last one at the end. Elsewhere
-	// they are not listed: there may be any number of them.
+	// Persons are, in a sandbox, the ids of those who subscribed last, the newest at the
+	// end. It is empty in other tenants, which may have any number of them.
 	Persons []string `json:"persons,omitempty"`
 }
 
@@ -109,15 +111,15 @@ const MaxEndpoints = 16
 // disabled.
 const FailingFor = 5 * 24 * time.Hour
 
-// MaxPersonal is the maximum number of subscriptions of a rider or driver. They are
-// not among the tenant's endpoints.
+// MaxPersonal is the maximum number of subscriptions of a rider or driver. These
+// subscriptions do not count as endpoints of the tenant.
 const MaxPersonal = 4
 
-// Key returns the key of the tenant's endpoints.
+// Key returns the key of the tenant's Book, the item with all its webhook endpoints.
 func Key(t table.Tenant) table.Key { return t.Key("WEBHOOKS", "WEBHOOKS") }
 
-// BookKey returns the key of the subscriptions of a rider or driver; of the tenant's
-// endpoints if person is "".
+// BookKey returns the key of the Book, the item with the subscriptions, of a rider or
+// driver, or of the tenant's Book if person is "".
 func BookKey(t table.Tenant, person string) table.Key {
 	if person == "" {
 		return Key(t)
@@ -125,8 +127,8 @@ func BookKey(t table.Tenant, person string) table.Key {
 	return t.Key("WEBHOOK", person, "WEBHOOKS")
 }
 
-// PersonOf returns the rider or driver to whom a book with the key belongs, "" for the
-// tenant's.
+// PersonOf returns the rider or driver to whom the Book at the key belongs, "" for the
+// tenant's Book.
 func PersonOf(t table.Tenant, key table.Key) string {
 	person, _ := strings.CutPrefix(key.PK, t.Partition("WEBHOOK", ""))
 	if person == key.PK {
@@ -135,8 +137,9 @@ func PersonOf(t table.Tenant, key table.Key) string {
 	return person
 }
 
-// Kind stores books. An absent item has no endpoints. A person's book expires with its last
-// subscription.
+// Kind stores Books: all webhook endpoints of a tenant, or all subscriptions of a person. A
+// tenant or person without a stored Book has an empty one. A person's Book expires with its
+// last subscription.
 var Kind = table.Kind[Book]{Type: "webhooks", Personal: "e-mail address, applications, sign-ups not finished",
 	Erasure: "deletes",
 	Row: func(t table.Tenant, _ string, b Book) table.Item {
@@ -157,7 +160,8 @@ var Kind = table.Kind[Book]{Type: "webhooks", Personal: "e-mail address, applica
 		return b, err
 	}}
 
-// Live reports whether riders or drivers may have subscriptions.
+// Live reports whether a subscription of a rider or driver may still last now: none lasts
+// longer than p.Until.
 func (p *Personal) Live(now time.Time) bool {
 	if p == nil {
 		return false
@@ -166,7 +170,7 @@ func (p *Personal) Live(now time.Time) bool {
 	return err == nil && now.Before(until)
 }
 
-// Find returns the endpoint with the id, nil if there is none.
+// Find returns the Book's endpoint with the id, nil if there is none.
 func (b *Book) Find(id string) *Record {
 	for i := range b.Endpoints {
 		if b.Endpoints[i].ID == id {
@@ -177,16 +181,17 @@ func (b *Book) Find(id string) *Record {
 	return nil
 }
 
-// From returns the key of the book, or of its copy, in which the record was found.
+// From returns the key of the Book, or of its copy, in which Find found the record.
 func (r Record) From() table.Key { return r.from }
 
-// Wants reports whether events like this one are sent to the endpoint.
+// Wants reports whether the endpoint is enabled and gets events like e.
 func (r Record) Wants(e event.Event) bool {
 	return r.Status == Enabled && (len(r.Types) == 0 || slices.Contains(r.Types, e.Type)) && r.Subscription.wants(e)
 }
 
-// Since returns the position of a shard after which events must be passed to the
-// endpoint. Up to sent.Number they were passed to the endpoints that sent.Book enabled.
+// Since returns the position in a shard of the feed after which events must still be
+// passed to the endpoint. sent says that events up to sent.Number were passed to the
+// endpoints that the Book's version sent.Book had enabled.
 func (s Start) Since(shard int, sent event.Sent) int64 {
 	if s.Enabling > sent.Book {
 		return s.At(shard)
@@ -194,7 +199,8 @@ func (s Start) Since(shard int, sent event.Sent) int64 {
 	return max(s.At(shard), sent.Number)
 }
 
-// At returns the position of a shard.
+// At returns the position in a shard of the feed when the endpoint was last enabled, 0 for a
+// shard that was added later.
 func (s Start) At(shard int) int64 {
 	if shard < len(s.After) {
 		return s.After[shard]
@@ -202,10 +208,10 @@ func (s Start) At(shard int) int64 {
 	return 0
 }
 
-// Verified enables an endpoint of the book, because it has echoed its challenge. The
-// endpoint gets the events after the positions. It returns the request to send what came
-// into the feed earlier and waited, but nothing up to the positions of gone; nil if there
-// is none.
+// Verified enables an endpoint of the Book, because it has echoed its challenge. From
+// then on it gets the events after the positions after. Verified returns the request to
+// send the earlier events that waited, except those up to the positions gone. It returns
+// nil if there are none.
 func (b Book) Verified(r *Record, after, gone []int64, now time.Time) *Request {
 	held := r.Held
 	r.Status, r.Reason, r.VerifiedAt, r.Held = Enabled, nil, timestamp.Ptr(now), nil
@@ -224,15 +230,17 @@ func (b Book) Verified(r *Record, after, gone []int64, now time.Time) *Request {
 	return &Request{After: held.After, Before: after, Waited: true}
 }
 
-// challenge makes the endpoint pending until it echoes a new challenge.
+// challenge makes the endpoint pending until it echoes a new challenge. It gets no events
+// meanwhile.
 func (r *Record) challenge() {
 	reason := Unverified
 	r.Status, r.Reason, r.DisabledAt, r.FailingSince = Pending, &reason, "", nil
 	r.Challenges++
 }
 
-// move gives the endpoint another address, which must echo a challenge. What an enabled
-// endpoint has not got yet waits for that.
+// move changes the address in r and sets r to Pending: it gets no events until the address
+// has echoed a challenge. move sends none, and writes nothing. If the endpoint was enabled, its
+// events wait meanwhile: r.Held has the last event of each of the shards that it got.
 func (r *Record) move(ctx context.Context, t table.Tenant, shards int, url string, now time.Time) error {
 	if r.Status == Enabled {
 		passed, err := event.Passed(ctx, t, shards)
@@ -249,9 +257,8 @@ func (r *Record) move(ctx context.Context, t table.Tenant, shards int, url strin
 	return nil
 }
 
-// Waits returns for how long deliveries have waited for the endpoint's new address. It
-// returns false if they do not wait: it has been confirmed, or they would have failed
-// within most by now.
+// Waits returns for how long deliveries have waited for the endpoint's new address to echo a
+// challenge. It returns false if nothing waits, or if the wait has reached most.
 func (r *Record) Waits(now time.Time, most time.Duration) (time.Duration, bool) {
 	if r.Status != Pending || r.Held == nil {
 		return 0, false
@@ -261,21 +268,23 @@ func (r *Record) Waits(now time.Time, most time.Duration) (time.Duration, bool) 
 	return waited, err == nil && waited < most
 }
 
-// Enable asks for a new challenge, unless the endpoint has echoed one.
+// Enable makes the endpoint pending, unless it is enabled already. When the endpoint has
+// echoed a new challenge, it is enabled.
 func (r *Record) Enable() {
 	if r.Status != Enabled {
 		r.challenge()
 	}
 }
 
-// Disable ends all deliveries to the endpoint.
+// Disable ends all deliveries to the endpoint, also those that wait for a new address.
 func (r *Record) Disable(reason string, now time.Time) {
 	r.Status, r.Reason, r.DisabledAt, r.Held = Disabled, &reason, timestamp.Format(now), nil
 }
 
-// check validates what an operator set. was is the endpoint before: what stays as it is
-// may break a rule that is newer. local is true in svc dev, where plain http to the machine
-// itself is an address too.
+// check validates the endpoint's address, description and types. was is the endpoint
+// before the change: unchanged values may break rules that did not exist when they were
+// set. local is true in svc dev, where http addresses on the machine itself are allowed.
+// Errors: a 400 with every fault.
 func (r *Record) check(was Endpoint, local bool) error {
 	var wrong fault.Faults
 	message := CheckURL(r.URL, local)
@@ -292,9 +301,9 @@ func (r *Record) check(was Endpoint, local bool) error {
 	return wrong.Err()
 }
 
-// CheckURL returns what is wrong with an endpoint's address, "" if nothing is. A
-// host name is resolved and checked at each delivery, not here: else the response
-// would tell which internal names exist.
+// CheckURL returns what is wrong with an endpoint's address, "" if nothing is. local is
+// as in New. A host name is resolved and checked at each delivery, not here, because the
+// response would tell which internal names exist.
 func CheckURL(text string, local bool) string {
 	u, err := url.Parse(text)
 	switch {

@@ -6,23 +6,24 @@ import (
 )
 
 const (
-	// shardsTTL is how long a process may use a cached readShards. It must be
-	// shorter than tenant.SettleShards: writeShards may rise only that time after
-	// readShards.
+	// shardsTTL is how long a process may use a cached readShards, the number of
+	// shards of a tenant's lists. It must be shorter than tenant.SettleShards, the
+	// time for which writeShards must wait after readShards was raised.
 	shardsTTL = 30 * time.Second
-	// recentTTL is how long a process may use an item that a row declared with
-	// NeedsRecent.
+	// recentTTL is how long a process may use an item that an endpoint's row
+	// declared with NeedsRecent.
 	recentTTL = time.Second
 )
 
-// cache holds the values of at most 1,000 keys, each for ttl. Its zero value
-// with a ttl is empty.
+// cache holds the values of at most 1,000 keys, each for ttl. A cache of which
+// only ttl is set is empty and ready for use.
 type cache[K comparable, V any] struct {
 	ttl time.Duration
 	mu  sync.Mutex
 	m   map[K]cached[V]
 }
 
+// cached is a value that was read at the time at or later.
 type cached[V any] struct {
 	value V
 	at    time.Time
@@ -38,7 +39,7 @@ func (c *cache[K, V]) get(key K, now time.Time) (V, bool) {
 	return e.value, ok && age >= 0 && age < c.ttl
 }
 
-// last returns the key's value of any age, as a hint of what may be true.
+// last returns the key's value of any age. It is only a hint, because it may be outdated.
 func (c *cache[K, V]) last(key K) (V, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -46,7 +47,7 @@ func (c *cache[K, V]) last(key K) (V, bool) {
 	return e.value, ok
 }
 
-// put keeps a value that was read at or after the given time. If the cache is
+// put keeps a value that was read at the time at or later. If the cache is
 // full, put first empties it.
 func (c *cache[K, V]) put(key K, value V, at time.Time) {
 	c.mu.Lock()

@@ -12,21 +12,21 @@ import (
 	"svc/pkg/base/fault"
 )
 
-// Changes is the body of a change of some members of a T, merged deeply (RFC 7396).
-// null resets an optional member to its default. If T has a method Defaults, null
-// resets any member.
+// Changes is the body of a PATCH request: some members of a T, merged deeply (RFC
+// 7396). null resets an optional member to its default. If T has a method Defaults,
+// null resets any member.
 type Changes[T any] struct{ text jsontext.Value }
 
-// defaulted is a T with a default for each of its members.
+// defaulted is a type that has a default for each of its members.
 type defaulted interface{ Defaults() any }
 
-// UnmarshalJSON keeps the text.
+// UnmarshalJSON keeps the JSON text of the changes for Apply.
 func (p *Changes[T]) UnmarshalJSON(text []byte) error {
 	p.text = jsontext.Value(text).Clone()
 	return nil
 }
 
-// MarshalJSON writes the text.
+// MarshalJSON returns the JSON text of the changes.
 func (p Changes[T]) MarshalJSON() ([]byte, error) { return p.text, nil }
 
 // Schema returns the schema of a T without required members.
@@ -35,6 +35,8 @@ func (Changes[T]) Schema(r huma.Registry) *huma.Schema {
 	return partial(r, r.Schema(reflect.TypeFor[T](), true, ""), resets)
 }
 
+// partial returns the schema s without required members. null is allowed for optional
+// members, and for all members if resets is true.
 func partial(r huma.Registry, s *huma.Schema, resets bool) *huma.Schema {
 	if s.Ref != "" {
 		s = r.SchemaFromRef(s.Ref)
@@ -62,8 +64,8 @@ func partial(r huma.Registry, s *huma.Schema, resets bool) *huma.Schema {
 	return out
 }
 
-// Apply changes the members of to that the patch has. A member that is null
-// becomes what it is in a T's defaults, or in the zero value.
+// Apply merges the changes p into to. null sets a member to its value in T's Defaults, or to
+// the zero value if T has no Defaults. Errors: a 400 for a number that is too large.
 func (p Changes[T]) Apply(to *T) error {
 	var none any = *new(T)
 	if d, ok := none.(defaulted); ok {
@@ -78,7 +80,7 @@ func (p Changes[T]) Apply(to *T) error {
 		return err
 	}
 	if err := codec.Unmarshal(text, to); err != nil {
-		if field := codec.Field(err); field != "" { // a number that the schema does not bound and Go does
+		if field := codec.Field(err); field != "" { // a number that is too large for the Go type
 			return fault.Field(field, "expected a number that is nearer to 0")
 		}
 		return err
@@ -86,7 +88,7 @@ func (p Changes[T]) Apply(to *T) error {
 	return nil
 }
 
-// reset replaces each null of a patch by the member of the defaults.
+// reset replaces each null of a patch by the member of the defaults with the same name.
 func reset(patch, defaults jsontext.Value) (jsontext.Value, error) {
 	if patch.Kind() == 'n' && len(defaults) > 0 {
 		return defaults, nil
@@ -110,8 +112,8 @@ func reset(patch, defaults jsontext.Value) (jsontext.Value, error) {
 	return codec.Marshal(out)
 }
 
-// InBody puts "body." before the names of the fields of a fault, as the caller knows
-// them: name becomes body.name.
+// InBody puts "body." before the field names of a fault: name becomes body.name, as in
+// the faults of other requests.
 func InBody(err error) error {
 	var f *fault.Error
 	if !errors.As(err, &f) || f.Kind != fault.KindInvalid {

@@ -18,10 +18,10 @@ import (
 // Entry says how a request reached its operation: through the API itself, or as
 // a tool of the MCP server.
 type Entry struct {
-	Resource  authz.Resource // the token must have been issued for it
+	Resource  authz.Resource // the resource for which the token must have been issued
 	Confirmed bool           // a person confirmed this call
-	KeyLife   time.Duration  // how long the response for the Idempotency-Key is stored; 0: retention
-	polls     bool           // it asks for the next page of a stream
+	KeyLife   time.Duration  // how long the response for the Idempotency-Key is stored; 0 means retention
+	polls     bool           // the request reads the next page of an open stream
 	operator  operator       // the platform's operator; the zero value for every request with a token
 }
 
@@ -29,13 +29,14 @@ type Entry struct {
 // must confirm it first. Nothing has been changed.
 var errUnconfirmed = errors.New("a person must confirm the call first")
 
-// judgeAgent checks that an agent's token may be used for the operation,
-// whichever way the request came. It sets asks if a person must confirm the
-// call. Only the MCP server can ask, so it is an error at the API.
+// judgeAgent checks that an agent's token may be used for the operation, through the API or
+// the MCP server. If a person must confirm the call, judgeAgent sets x.asks for a call
+// through the MCP server, which can ask the person. For a call through the API it returns
+// an error.
 func (x *exchange) judgeAgent(live authz.Live) error {
 	mode := live.AgentMode()
 	x.agent = mode != ""
-	reads := x.row.Method == http.MethodGet // needs no confirmation; its handler may be running
+	reads := x.row.Method == http.MethodGet // a GET needs no confirmation; its handler may be running
 	message := "This company does not let agents act here."
 	switch {
 	case mode == "", mode == authz.AgentsAll, reads && (mode == authz.AgentsConfirm || mode == authz.AgentsRead):
@@ -96,7 +97,7 @@ func (s *Server) Admit(w http.ResponseWriter, r *http.Request, e Entry, useful f
 	return scopes, err == nil
 }
 
-// Operation is a row with its description in the OpenAPI document.
+// Operation is an endpoint's row with its description in the OpenAPI document.
 type Operation struct {
 	Row
 	Described *huma.Operation

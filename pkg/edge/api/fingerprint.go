@@ -14,8 +14,9 @@ import (
 )
 
 // fingerprintForm is the layout (Item.Layout) of records with the present form
-// of the fingerprint. Never change a form: an upgrade would reject the keyed
-// retries of a day. Add a form, and compare older records with the older form.
+// of the fingerprint. Never change a form: an upgrade would reject retries with an
+// Idempotency-Key for a day. Add a form, and compare older records with the older
+// form.
 const fingerprintForm = 2
 
 // fingerprint identifies the request that used an Idempotency-Key. It is a hash
@@ -28,10 +29,11 @@ func (x *exchange) fingerprint() string {
 	return x.fingerprintOf(x.body)
 }
 
-// repeats reports whether the request is the one of the record. A record of
-// layout 1 has either the present form or an earlier one, which hashed the bytes
-// of the body. If a newer build wrote the record in a form that this build does
-// not know, the error is fault.Unavailable: only the newer build can compare.
+// repeats reports whether the request is the same as that of it, the record of a
+// stored response. A record of layout 1 has a fingerprint of the present form or of an
+// earlier one, which hashed the bytes of the body. If a newer build wrote the
+// record in a form that this build does not know, the error is fault.Unavailable:
+// only the newer build can compare.
 func (x *exchange) repeats(it table.Item) (bool, error) {
 	switch stored := it.Text("fingerprint"); {
 	case stored == x.fingerprint():
@@ -43,6 +45,8 @@ func (x *exchange) repeats(it table.Item) (bool, error) {
 	}
 }
 
+// fingerprintOf returns the fingerprint of the request with the given body, in
+// hexadecimal digits.
 func (x *exchange) fingerprintOf(body []byte) string {
 	h := sha256.New()
 	for _, part := range []string{x.r.Method, x.r.URL.EscapedPath(), x.r.URL.RawQuery, string(body)} {
@@ -63,14 +67,14 @@ func Canonical(body []byte) []byte {
 	if dec.Decode(&value) != nil {
 		return body
 	}
-	out, err := json.Marshal(spelled(value)) // sorts members
+	out, err := json.Marshal(spelled(value)) // json.Marshal sorts the members
 	if err != nil {
 		return body
 	}
 	return out
 }
 
-// spelled replaces the numbers of a value by their canonical form.
+// spelled replaces the numbers of a JSON value by their canonical form.
 func spelled(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

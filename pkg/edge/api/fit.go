@@ -17,7 +17,7 @@ func Fitting(items []table.Item) int {
 	for _, it := range items {
 		size += len(it.Raw())
 	}
-	if 2*size <= mostBytes { // even if every character gets a backslash
+	if 2*size <= mostBytes { // they fit even if every character gets a backslash
 		return len(items)
 	}
 	size = 0

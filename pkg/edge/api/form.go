@@ -10,10 +10,10 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Form is another form of a row's response, beside JSON.
+// Form is a format of an endpoint's response besides JSON.
 type Form struct {
-	MediaType string // "text/html"
-	Text      string // what it is, for the document
+	MediaType string // such as "text/html"
+	Text      string // description in the OpenAPI document
 	write     func(ctx context.Context, c *Caller, answer any) (*Document, error)
 }
 
@@ -23,9 +23,9 @@ type Document struct {
 	Body   []byte
 }
 
-// Also adds a form of the response for callers whose header Accept prefers it to
-// JSON. write gets what the handler returned, when all checks have passed. Errors
-// stay JSON.
+// Also adds a format of the response for callers whose header Accept prefers it to
+// JSON. write gets what the handler returned, when all checks have passed. Error
+// responses stay JSON.
 func Also[Out any](mediaType, text string, write func(ctx context.Context, c *Caller, out *Out) (*Document,
 	error)) Option {
 	return func(r *Row) {
@@ -44,9 +44,9 @@ func (c *Caller) AcceptLanguage() string {
 }
 
 // chooseForm returns the form that an Accept header (RFC 9110 section 12.5.1) names
-// and does not like less than JSON, or nil for JSON. A wildcard names no form, so a
-// program that accepts anything gets JSON. If the header names JSON as well, with
-// the same weight, the response is JSON.
+// with at least the weight of JSON, or nil for JSON. A wildcard names no form, so a
+// program that accepts anything gets JSON. If the header names JSON as well, with the
+// same weight, the response is JSON.
 func chooseForm(forms []Form, accept string) (best *Form) {
 	if len(forms) == 0 || accept == "" {
 		return nil
@@ -69,8 +69,8 @@ func chooseForm(forms []Form, accept string) (best *Form) {
 	return best
 }
 
-// weight returns the q of a media range's parameters: 1 by default, 0 for a text
-// that is no weight.
+// weight returns q, the weight in a media range's parameters: 1 by default, 0 if q is not a
+// number from 0 to 1.
 func weight(params string) float64 {
 	for param := range strings.SplitSeq(params, ";") {
 		name, value, _ := strings.Cut(strings.TrimSpace(param), "=")
@@ -85,7 +85,7 @@ func weight(params string) float64 {
 	return 1
 }
 
-// formType returns the media type of the form, "" for JSON.
+// formType returns the media type of the form that the request asks for, "" for JSON.
 func (x *exchange) formType() string {
 	if x.form == nil {
 		return ""
@@ -93,7 +93,8 @@ func (x *exchange) formType() string {
 	return x.form.MediaType
 }
 
-// describeForms adds the forms to the responses of an operation.
+// describeForms adds the endpoint's formats besides JSON to the responses of its operation
+// in the OpenAPI document.
 func (r Row) describeForms(op *huma.Operation) {
 	if len(r.forms) == 0 {
 		return
@@ -116,8 +117,8 @@ func (r Row) describeForms(op *huma.Operation) {
 		Schema: &huma.Schema{Type: huma.TypeString}}
 }
 
-// finishForm encodes the answer in the form that the request asks for. It returns
-// false for JSON.
+// finishForm sends the answer in the form that the request asks for. If that is JSON, it
+// sends nothing and returns false.
 func (x *exchange) finishForm(ctx context.Context) (bool, error) {
 	if len(x.row.forms) > 0 {
 		x.header.Add("Vary", "Accept")

@@ -20,10 +20,10 @@ import (
 
 const idempotencyKey = "Idempotency-Key"
 
-// errKeyUsed reports that another request used the key first.
+// errKeyUsed reports that another request used the Idempotency-Key first.
 var errKeyUsed = errors.New("another request used the idempotency key first")
 
-// retention is how long the response for a key is stored.
+// retention is how long the response for an Idempotency-Key is stored.
 const retention = 24 * time.Hour
 
 // idempotencyPattern matches 1 to 255 visible characters. It accepts a comma
@@ -34,7 +34,7 @@ const idempotencyPattern = `^([!-+\--~]{1,255}|"[!#-~]{0,253}")$`
 var idempotencySyntax = regexp.MustCompile(idempotencyPattern)
 
 // readKey reads the Idempotency-Key of a POST, or of a call that a person
-// confirmed.
+// confirmed, into x.key. Errors: a 400 for a malformed key.
 func (x *exchange) readKey() error {
 	values := x.r.Header.Values(idempotencyKey)
 	if x.row.Method != http.MethodPost && !x.entry.Confirmed || len(values) == 0 {
@@ -52,12 +52,13 @@ func (x *exchange) readKey() error {
 // erasure finds them.
 func AnswersOf(t table.Tenant, actor string) string { return t.Partition("IDEMPOTENCY", actor) }
 
-// AnswerKey returns the table's key of a stored response. It has a hash, because a
-// caller may choose an Idempotency-Key that tells of a person.
+// AnswerKey returns the table's key of a stored response. It contains a hash of the
+// Idempotency-Key, because a caller may choose a key with personal data.
 func AnswerKey(t table.Tenant, actor, key string) table.Key {
 	return table.Key{PK: AnswersOf(t, actor), SK: ids.Hash(key)}
 }
 
+// recordKey returns the key of the stored response to this request.
 func (x *exchange) recordKey() table.Key {
 	return AnswerKey(x.caller.Tenant, x.caller.Actor.Subject, x.key)
 }
@@ -71,8 +72,8 @@ func (x *exchange) earlierKey() table.Key {
 	return x.caller.Tenant.Key("IDEMPOTENCY", x.caller.Actor.Subject, name, "IDEMPOTENCY")
 }
 
-// ForgetAnswer removes a stored response that tells of a person. A repeated request
-// gets a 409, so that its change is not made again.
+// ForgetAnswer replaces a stored response that has a person's data by an error. A
+// repeated request gets that 409, so its change is not made again.
 func ForgetAnswer(tx *table.Tx, it table.Item) error {
 	f := fault.InvalidState("The response to this request was erased with the person of whom it told. The request was " +
 		"carried out.")
@@ -88,9 +89,9 @@ func ForgetAnswer(tx *table.Tx, it table.Item) error {
 var _ = table.Kind[any]{Type: "idempotency", Personal: "responses to requests with an `Idempotency-Key`",
 	Erasure: "deletes; an error replaces those to others", Once: "the answer to one request"}
 
-// keep adds the record of the response to the transaction. An expired record
-// that is not yet deleted counts as absent. The builds before and after read the
-// record: its key and the attributes of the first line stay.
+// keep adds the record of the response to the transaction. An expired record that is
+// not yet deleted counts as absent. Older and newer builds read the record too, so its
+// key and the attributes fingerprint, status and body must stay as they are.
 func (x *exchange) keep(tx *table.Tx, status int, body []byte) {
 	life := cmp.Or(x.entry.KeyLife, retention)
 	record := table.Item{Key: x.recordKey(), Type: "idempotency", Layout: fingerprintForm,
@@ -114,6 +115,8 @@ func (x *exchange) sealName() string {
 	return strings.Join([]string{"answer", key.PK, key.SK, x.row.ID, x.caller.Actor.ClientID}, "/")
 }
 
+// sealSecret encrypts a secret for the record of the response. It returns
+// fault.Unavailable if the key service fails.
 func (x *exchange) sealSecret(ctx context.Context, secret string) ([]byte, error) {
 	if x.server.Answers == nil {
 		return nil, errors.New("this process cannot seal secrets of responses: it has no key")
@@ -125,8 +128,8 @@ func (x *exchange) sealSecret(ctx context.Context, secret string) ([]byte, error
 	return sealed, nil
 }
 
-// withSecret adds the sealed secret to a stored response, for the client that made the
-// request and never for an agent.
+// withSecret returns the body of a stored response. It adds the response's secret,
+// decrypted, if the client is the one that made the request, but never for an agent.
 func (x *exchange) withSecret(ctx context.Context, it table.Item) ([]byte, error) {
 	body, sealed := []byte(it.Text("body")), it.Text("sealed")
 	if sealed == "" || it.Text("client") != x.caller.Actor.ClientID || x.agent || x.caller.Agent() {

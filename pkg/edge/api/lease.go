@@ -12,39 +12,42 @@ import (
 	"svc/pkg/data/table"
 )
 
-// Where each stream has a process of its own, the streams of a tenant are counted in
-// the table: one item lists the leases. A lease ends with the time that Lambda gives
-// the stream, so the lease of a process that was killed ends by itself, and none is
-// renewed. Lambda does not say when a client is gone. Such a stream runs on, and keeps
-// its lease, until a newer stream takes it.
+// On Lambda each stream has a process of its own, so the streams of a tenant are counted
+// in the table: one item lists their leases. A lease ends when Lambda's time for the
+// stream ends and is never renewed, so the lease of a killed process ends by itself.
+// Lambda does not report that a client is gone. Such a stream continues, and keeps its
+// lease, until a newer stream takes the lease.
 const (
 	streamsOfPerson = 4
-	checkEach       = 10 // polls: how often a stream reads whether its lease was taken
+	checkEach       = 10 // after how many polls a stream reads whether its lease was taken
 )
 
-// lease is one open stream.
+// lease records one open stream of a person.
 type lease struct {
 	ID     string    `json:"id"`
 	Person string    `json:"person"`
 	Until  time.Time `json:"until"`
 }
 
-// leases is the document of a tenant's streams.
+// leases is the stored list of the leases of a tenant's open streams.
 type leases struct {
-	Open []lease `json:"open"` // in the order of their begin
+	Open []lease `json:"open"` // oldest first
 }
 
 var _ = table.Kind[any]{Type: "streams", Personal: "nothing",
 	Once: "only EventsFunction writes it; TestLeases keeps a newer build's data"}
 
+// leasesKey returns the key of a tenant's leases.
 func leasesKey(t table.Tenant) table.Key { return t.Key("STREAMS", "STREAMS") }
 
-// shareOf returns how many of all streams one tenant may have: half, so that others
-// have some too.
+// shareOf returns how many of all streams one tenant may have: at most half, so that
+// other tenants get streams too.
 func shareOf(all int) int { return max(1, min(streamsOfTenant, all/2)) }
 
-// admit adds a stream. A person with many streams loses the oldest one. If the share is
-// used up, whoever has most streams loses the oldest one, unless nobody has two.
+// admit adds the lease one and reports whether it could. share is the maximum number of
+// the tenant's leases. A person who already has streamsOfPerson leases loses the oldest
+// one. If the share is used up, the person with most leases loses the oldest one. If
+// nobody else has two leases, and the person of the new lease has none, admit adds nothing.
 func (l *leases) admit(one lease, share int, now time.Time) bool {
 	l.Open = slices.DeleteFunc(l.Open, func(o lease) bool { return o.ID == one.ID || !now.Before(o.Until) })
 	count, most := map[string]int{}, one.Person
@@ -69,7 +72,7 @@ func (l *leases) admit(one lease, share int, now time.Time) bool {
 	return true
 }
 
-// drop removes the first lease that matches.
+// drop removes the oldest lease that matches. It reports whether there was one.
 func (l *leases) drop(match func(lease) bool) bool {
 	i := slices.IndexFunc(l.Open, match)
 	if i >= 0 {
@@ -78,7 +81,8 @@ func (l *leases) drop(match func(lease) bool) bool {
 	return i >= 0
 }
 
-// change changes a tenant's leases, unless edit returns false.
+// change reads a tenant's leases into l, calls edit and stores the result. If edit
+// returns false, nothing is stored.
 func (l *leases) change(ctx context.Context, t table.Tenant, now time.Time, edit func(*leases) bool) (done bool,
 	err error) {
 	err = table.Retry(ctx, func(ctx context.Context) error {
@@ -105,13 +109,14 @@ func (l *leases) change(ctx context.Context, t table.Tenant, now time.Time, edit
 	return done, err
 }
 
-// place is the permission to stream.
+// place is the permission to have one stream open. leave gives it back.
 type place struct {
 	leave func()
-	taken func(context.Context) bool // reports whether another stream has it now; nil: never
+	taken func(context.Context) bool // reports whether another stream has the place now; nil: never
 }
 
-// enter gives the caller a place for a stream of that life, or rejects it with a 429.
+// enter gives the caller a place, the permission to open a stream that lasts for life. If
+// there is none left, it rejects the stream with a 429.
 func (s *Server) enter(ctx context.Context, c *Caller, life time.Duration) (place, error) {
 	if s.Streams == 0 {
 		return place{leave: func() { s.streams.leave(c.Actor.TenantID) }}, s.streams.enter(c.Actor.TenantID)
@@ -139,5 +144,5 @@ func (s *Server) enter(ctx context.Context, c *Caller, life time.Duration) (plac
 	}, err
 }
 
-// errTaken ends a stream whose lease a newer stream has.
+// errTaken ends a stream whose lease a newer stream has taken.
 var errTaken = errors.New("api: another stream has the lease")

@@ -30,9 +30,9 @@ func (Nullable[T]) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{AnyOf: []*huma.Schema{r.Schema(reflect.TypeFor[T](), true, ""), {Type: "null"}}}
 }
 
-// Field is a text of a request that may be absent, null or set.
+// Field is a text member of a request that may be absent, null or a text.
 type Field struct {
-	Set   bool // the field was present
+	Set   bool // the member was present
 	Value *string
 }
 

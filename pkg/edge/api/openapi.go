@@ -18,6 +18,8 @@ import (
 // Version is the version of the API description and of the MCP server.
 const Version = "1.1.0"
 
+// newHuma returns the huma API with the frame of the OpenAPI document. huma binds and
+// validates input (github.com/danielgtaylor/huma).
 func newHuma(a huma.Adapter, baseURL string) huma.API {
 	registry := huma.NewMapRegistry("#/components/schemas/", schemaName)
 	registry.RegisterTypeAlias(reflect.TypeFor[json.Number](), reflect.TypeFor[float64]())
@@ -53,7 +55,7 @@ func schemaName(t reflect.Type, hint string) string {
 	return strings.NewReplacer("Svc", "", "Pkg", "").Replace(name)
 }
 
-// OpenAPI returns the document of the server's rows.
+// OpenAPI returns the OpenAPI document of the server's endpoints.
 func (s *Server) OpenAPI() *huma.OpenAPI {
 	doc := s.huma.OpenAPI()
 	schemas := doc.Components.Schemas.Map()
@@ -68,7 +70,7 @@ func (s *Server) OpenAPI() *huma.OpenAPI {
 	return doc
 }
 
-// describe returns the row's operation for huma, with its error responses.
+// describe returns the OpenAPI operation of the endpoint, with its error responses.
 func (r Row) describe() huma.Operation {
 	op := huma.Operation{Method: r.Method, Path: r.Path, OperationID: r.ID, Summary: r.Summary, Description: r.Text,
 		DefaultStatus: r.Status, MaxBodyBytes: int64(r.maxBody) + 1, Responses: map[string]*huma.Response{}}
@@ -93,7 +95,7 @@ func (r Row) describe() huma.Operation {
 	if len(scopes) < len(r.Policy.Scopes) { // one audience needs no scope: any of its tokens is valid
 		op.Security = []map[string][]string{{"oauth": {}}}
 	}
-	for _, scope := range scopes { // any one of them is enough
+	for _, scope := range scopes { // any one of the scopes is enough
 		op.Security = append(op.Security, map[string][]string{"oauth": {scope}})
 	}
 	extension := map[string]any{"audiences": policy}
@@ -127,7 +129,7 @@ func (r Row) describe() huma.Operation {
 	return op
 }
 
-// statuses returns the status codes of the row's error responses.
+// statuses returns the status codes of the endpoint's error responses.
 func (r Row) statuses() []int {
 	out := []int{400, 401, 403, 404, 429, 431, 500, 503}
 	if r.Method != http.MethodGet || r.Conflicts {
@@ -148,4 +150,5 @@ func (r Row) statuses() []int {
 	return out
 }
 
+// responseName returns the name of an error response in the document, such as NotFound.
 func responseName(status int) string { return strings.ReplaceAll(http.StatusText(status), " ", "") }

@@ -8,8 +8,8 @@ import (
 	"svc/pkg/data/table"
 )
 
-// Peek is a request before its validation. A row uses Peek to name the items
-// that its handler needs. A value that is absent or of a different type is "".
+// Peek is a request before its validation. An endpoint's row uses Peek to name the
+// items that its handler needs. A value that is absent or of a different type is "".
 type Peek struct {
 	r     *http.Request
 	actor signing.Access
@@ -18,15 +18,15 @@ type Peek struct {
 	seen  *cache[table.Key, table.Item]
 }
 
-// Last returns an item that the row Needs as this process read it last, however long
-// ago. known is false if that is not remembered. It may say what to read early, and
-// must never decide anything.
+// Last returns the newest version of an item that this process has read for any
+// request, however old. known is false if there is none. Use it only to guess what to
+// read early, never to decide anything.
 func (p Peek) Last(key table.Key) (it table.Item, known bool) { return p.seen.last(key) }
 
-// Path returns a path parameter.
+// Path returns the value of a path parameter.
 func (p Peek) Path(name string) string { return p.r.PathValue(name) }
 
-// Query returns a parameter of the query.
+// Query returns the value of a query parameter, the first if it is repeated.
 func (p Peek) Query(name string) string { return p.r.URL.Query().Get(name) }
 
 // Actor returns the claims of the caller's token.
@@ -40,8 +40,8 @@ func (p Peek) Body(name string) (text string) {
 	return text
 }
 
-// Each returns a member of each object in a top-level array of a JSON body, where it
-// is a string.
+// Each returns the values of the member name of the objects in list, a top-level array
+// of a JSON body. It skips values that are not strings.
 func (p Peek) Each(list, name string) (out []string) {
 	var all []map[string]any
 	if json.Unmarshal(member(p.body, list), &all) != nil {

@@ -24,7 +24,7 @@ func (r Rates) person() int {
 	return max(1, r.Tenant*3/4)
 }
 
-// burst is how long an idle bucket accumulates.
+// burst is how long an idle bucket accumulates requests.
 const burst = 2 * time.Second
 
 // clockStep is the smallest step back of the clock that resets a bucket.
@@ -32,8 +32,8 @@ const burst = 2 * time.Second
 // the bucket in any order.
 const clockStep = time.Minute
 
-// mostBuckets is the maximum number of buckets in young. When young is full, it
-// becomes old, and the buckets of the previous old are dropped. A dropped
+// mostBuckets is the maximum number of buckets in the map buckets.young. When young
+// is full, it becomes old, and the buckets of the previous old are dropped. A dropped
 // bucket starts full again.
 const mostBuckets = 4096
 
@@ -50,6 +50,8 @@ type buckets struct {
 // or an access token's.
 type bucket struct{ tenant, client, person, token string }
 
+// tenantBucket, clientBucket, personBucket and tokenBucket return the buckets to which
+// a request with the access token a is charged.
 func tenantBucket(a signing.Access) bucket { return bucket{tenant: a.TenantID} }
 func clientBucket(a signing.Access) bucket { return bucket{tenant: a.TenantID, client: a.ClientID} }
 func personBucket(a signing.Access) bucket { return bucket{tenant: a.TenantID, person: a.Subject} }
@@ -115,6 +117,7 @@ func (b *buckets) after(name bucket, rate int, now time.Time) (full time.Time, w
 	return full, full.Sub(now) - burst
 }
 
+// keep stores when the bucket will be full.
 func (b *buckets) keep(name bucket, rate int, full time.Time) {
 	if rate <= 0 {
 		return

@@ -23,6 +23,7 @@ type Row struct {
 	Tag     string
 	Summary string
 	Text    string         // description, Markdown
+	NoEvent string         // why a change appends no event; "" if it does
 	Confirm string         // what a person must confirm before an agent's call; "" if no confirmation is needed
 	NoTool  authz.Audience // audience whose agents do not have the operation as a tool; "" for none
 
@@ -81,6 +82,9 @@ func Summary(text string) Option { return func(r *Row) { r.Summary = text } }
 
 // Text sets the row's description in the document.
 func Text(markdown string) Option { return func(r *Row) { r.Text = markdown } }
+
+// NoEvent gives the reason why a change appends no event. docs/events.md shows the reason.
+func NoEvent(why string) Option { return func(r *Row) { r.NoEvent = why } }
 
 // Confirm makes an agent ask a person first, unless the tenant's agentActions
 // is "all". The text says what the operation does to people or money. The text

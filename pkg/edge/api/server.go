@@ -20,8 +20,8 @@ import (
 	"svc/pkg/edge/gateway"
 )
 
-// Verifier checks an access token's form, signature, issuer and expiry (check
-// 1).
+// Verifier checks an access token's form, signature, issuer and expiry. This is the
+// first access check.
 type Verifier interface {
 	Verify(ctx context.Context, raw string) (signing.Access, error)
 }
@@ -36,20 +36,21 @@ type Config struct {
 	Observe  func(ctx context.Context, o Observation) // logs a request; nil: Logger gets failures only
 	Logger   *slog.Logger                             // nil means slog.Default
 	Rates    Rates                                    // limits per process
-	Sealer   signing.Sealer                           // seals secrets that rows make; nil if none does
-	Answers  signing.Sealer                           // seals secrets beside stored responses; nil if none has one
+	Sealer   signing.Sealer                           // encrypts secrets that handlers make; nil if none does
+	Answers  signing.Sealer                           // encrypts secrets of stored responses; nil if none has one
 	Files    Links                                    // nil: Caller.Link panics
 	Closing  <-chan struct{}                          // closed when streams must end; nil: never
-	Streams  int                                      // of all processes, if each has one; 0: a process has many
+	Streams  int                                      // limit of streams where each has a process; 0: limits per process
 	Begun    func()                                   // called after Caller.Begun; may be nil
 
-	// CursorKey returns the key of Caller.Cursor, nil if there is none yet. KeyedCursors
-	// means that every process that serves reads cursors with a key, so they are written.
+	// CursorKey returns the key that authenticates the cursors of Caller.Cursor, nil if
+	// there is none yet. KeyedCursors makes Cursor use the key. Set it when all
+	// processes can read such cursors.
 	CursorKey    func(ctx context.Context) ([]byte, error)
 	KeyedCursors bool
 
-	// Phones returns the number that a typed phone stands for in a country, nil if it
-	// is none; nil reads no numbers.
+	// Phones returns the number that a typed phone stands for in a country, nil if the
+	// text is no number. If Phones is nil, no text is parsed.
 	Phones func(typed, country string) *phone.Number
 
 	// Mail sends a message, plain text, to one address; nil if the service cannot.
@@ -57,13 +58,13 @@ type Config struct {
 	MailLimits config.MailLimits
 }
 
-// Links signs addresses of files.
+// Links makes signed addresses, with which a client downloads or uploads a file.
 type Links interface {
 	Link(ctx context.Context, file, as string, now time.Time) (string, error)
 	Upload(ctx context.Context, file string, most int64, now time.Time) (Upload, error)
 }
 
-// Upload is where a file can be sent to by a form.
+// Upload tells a client how to upload a file with a form.
 type Upload struct {
 	URL       string            `json:"url" format:"uri" doc:"Address for a POST of multipart/form-data."`
 	Fields    map[string]string `json:"fields" doc:"Fields of the form, all before the field file."`
@@ -74,22 +75,22 @@ type Upload struct {
 // LinkLife is how long an address of a file is valid.
 const LinkLife = 15 * time.Minute
 
-// Server serves rows.
+// Server serves the endpoints that its rows declare.
 type Server struct {
 	Config
 	router  router
 	huma    huma.API
 	adapter *adapter
 	shards  cache[string, int]           // readShards by tenant
-	recent  cache[table.Key, table.Item] // items of rows with NeedsRecent
+	recent  cache[table.Key, table.Item] // items that rows declare with NeedsRecent
 	buckets buckets
 	streams streams
 	clients table.Platform
 	posts   table.Platform
-	scopes  map[authz.Audience][]string // that some operation needs, sorted
+	scopes  map[authz.Audience][]string // the scopes that some operation needs, sorted
 }
 
-// operation is a row bound to a server.
+// operation is an endpoint's row, bound to a server.
 type operation struct {
 	Row
 	op     *huma.Operation
@@ -98,7 +99,7 @@ type operation struct {
 	body   *huma.Schema
 }
 
-// New returns a server of the rows. It returns an error for a row that check
+// New returns a server of the endpoints rows. It returns an error for a row that Row.check
 // rejects, a duplicate operation id, and input that is bound to a header or
 // cookie.
 func New(cfg Config, rows ...Row) (*Server, error) {
@@ -139,7 +140,7 @@ func New(cfg Config, rows ...Row) (*Server, error) {
 	return s, nil
 }
 
-// check rejects a row without an id or handler, and a row whose policy permits
+// check rejects an endpoint's row without an id or handler, and a row whose policy permits
 // nobody or names a scope that its audience does not have. Only operators may
 // need no scope.
 func (r Row) check() error {
@@ -160,6 +161,7 @@ func (r Row) check() error {
 	return nil
 }
 
+// bind registers the row with huma and returns the operation.
 func (s *Server) bind(row Row) *operation {
 	op := &operation{Row: row, query: map[string]*huma.Param{}}
 	row.register(s.huma, row.describe())
@@ -182,10 +184,12 @@ type adapter struct {
 	handler func(huma.Context)
 }
 
+// Handle implements huma.Adapter: it keeps the operation for bind.
 func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 	a.op, a.handler = op, handler
 }
 
+// ServeHTTP implements huma.Adapter. Nothing calls it.
 func (a *adapter) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(http.StatusNotFound)
 }
@@ -205,17 +209,19 @@ type Observation struct {
 	Usage     table.Usage
 	Replayed  bool
 	Agent     bool  // the token is an agent's, or the request came to the MCP server
-	Cause     error // of the error, for the log; nil if there is none
+	Cause     error // cause of an error response, for the log; nil if there is none
 }
 
-// itself is the API's resource.
+// itself is the API as the resource for which access tokens are issued.
 var itself = authz.Resource{Path: authz.API}
 
 // ServeHTTP serves one request to the API.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	_ = s.serve(w, r, Entry{Resource: itself}, (*exchange).serve) // the error is written
+	_ = s.serve(w, r, Entry{Resource: itself}, (*exchange).serve) // serve has written the error
 }
 
+// serve runs a request and writes its response. run makes the checks and calls the
+// handler. If the answer is a stream, serve also writes the pages that follow.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, e Entry,
 	run func(*exchange, context.Context) error) error {
 	began := s.Now()
@@ -241,7 +247,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, e Entry,
 		o.Status = f.Status()
 		x.challenge(f)
 		writeFault(w, f)
-	case x.payload == nil: // Admit, or a page of a stream
+	case x.payload == nil: // Admit calls no operation, and a stream has no payload
 		if o.Status = http.StatusOK; page != nil && !e.polls {
 			beginStream(w)
 		}
@@ -258,6 +264,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, e Entry,
 	return err
 }
 
+// describe copies into o what the request's exchange knows.
 func (o *Observation) describe(x *exchange, elapsed time.Duration, usage table.Usage) {
 	if x.row != nil {
 		o.Operation = x.row.ID

@@ -17,11 +17,11 @@ import (
 	"svc/pkg/edge/gateway"
 )
 
-// Streamed is the answer of a row that responds with server-sent events (HTML
-// standard, "Server-sent events"). It is one page. The next page is the answer to
-// the same request whose query has the position as after.
+// Streamed is the answer of an endpoint that sends server-sent events (HTML standard,
+// "Server-sent events"). It has one page of the events. For the next page, the same request
+// is repeated with the query parameter after set to Position.
 type Streamed interface {
-	Before() string // the position before its first message
+	Before() string // the position before the page's first message
 	Messages() []Message
 	Position() (after string, more bool)
 }
@@ -37,15 +37,15 @@ const lastEventID = "Last-Event-ID"
 
 // The times of a stream.
 const (
-	pollEach   = 2 * time.Second
-	beatEach   = 15 * time.Second // below the time after which proxies close a silent connection
-	streamLife = 14 * time.Minute // below the longest time of a function
-	patience   = 30 * time.Second // for one write or one poll
-	firstPage  = 10 * time.Second // for the checks and the first page
-	spare      = 5 * time.Second  // between a stream's end and the end of its request's context
+	pollEach   = 2 * time.Second  // pause between two polls for the next page
+	beatEach   = 15 * time.Second // less than the time after which proxies close a silent connection
+	streamLife = 14 * time.Minute // less than the longest time of a function
+	patience   = 30 * time.Second // timeout of one write or one poll
+	firstPage  = 10 * time.Second // timeout of the checks and the first page
+	spare      = 5 * time.Second  // time between a stream's end and the end of its request's context
 )
 
-// The numbers of streams that one process serves at once.
+// The maximum numbers of streams that one process serves at once.
 const (
 	streamsOfProcess = 256
 	streamsOfTenant  = 32
@@ -58,7 +58,7 @@ type streams struct {
 	tenants map[string]int
 }
 
-// enter counts a stream, or rejects it with a 429.
+// enter counts a new stream of the tenant, or rejects it with a 429.
 func (s *streams) enter(tenant string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,6 +73,7 @@ func (s *streams) enter(tenant string) error {
 	return nil
 }
 
+// leave counts down for a stream of the tenant that has ended.
 func (s *streams) leave(tenant string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,8 +83,9 @@ func (s *streams) leave(tenant string) {
 	}
 }
 
-// resume continues after the message that the client read last. A client that
-// reconnects sends its first query again, so the header overrides the query.
+// resume changes the request so that the stream continues after the message that the client
+// read last. A client that reconnects sends its first query again, so the header overrides
+// the query.
 func (x *exchange) resume() {
 	id := x.r.Header.Get(lastEventID)
 	if !x.row.streams || id == "" {
@@ -96,7 +98,7 @@ func (x *exchange) resume() {
 	x.r.URL = &at
 }
 
-// beginStream writes the head of a stream.
+// beginStream writes the status and the headers of a stream's response.
 func beginStream(w http.ResponseWriter) {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
@@ -115,15 +117,15 @@ func lifeOf(r *http.Request) time.Duration {
 	return streamLife
 }
 
-// follow writes a page and those that follow it. Each page is the answer to a
-// request of its own, so every check is made again for each.
+// follow writes a page and the pages after it to the client. Each page is the answer to
+// an internal request of its own, so every check is made again for each.
 func (s *Server) follow(w http.ResponseWriter, r *http.Request, page Streamed, at place) {
 	polls := 0
 	conn := http.NewResponseController(w)
 	defer func() { _ = conn.SetWriteDeadline(time.Time{}) }()
 	follower{closing: s.Closing, life: lifeOf(r), retry: retry(w.Header().Get(gateway.RequestHeader)),
 		write: func(p []byte) error {
-			_ = conn.SetWriteDeadline(time.Now().Add(patience)) // a client that does not read
+			_ = conn.SetWriteDeadline(time.Now().Add(patience)) // the client may have stopped reading
 			if _, err := w.Write(p); err != nil {
 				return err
 			}
@@ -144,24 +146,24 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, page Streamed, a
 		}}.run(r.Context(), page)
 }
 
-// follower writes one stream.
+// follower writes the pages of one stream to the client.
 type follower struct {
-	write   func([]byte) error // and flushes; ErrUnsupported after a write means that nothing can follow
+	write   func([]byte) error // writes and flushes; with the error ErrUnsupported, nothing more can be written
 	poll    func(ctx context.Context, after string) (Streamed, error)
 	closing <-chan struct{}
 	life    time.Duration
 	retry   []byte
 }
 
-// run writes until the client is gone, a check fails, the process closes or its life
-// has passed.
+// run writes pages until the client disconnects, a check fails, the process shuts down,
+// or life has passed.
 func (f follower) run(ctx context.Context, page Streamed) {
 	end := time.NewTimer(f.life)
 	defer end.Stop()
 	beat := time.NewTicker(beatEach)
 	defer beat.Stop()
 	out := bytes.NewBuffer(slices.Clone(f.retry))
-	cursor(out, page.Before()) // a client that is cut off begins here again
+	cursor(out, page.Before()) // a client that is disconnected continues from here
 	after, more := page.Position()
 	if after != page.Before() && len(page.Messages()) == 0 {
 		cursor(out, after)
@@ -180,13 +182,13 @@ func (f follower) run(ctx context.Context, page Streamed) {
 		out.Reset()
 		was := after
 		if after, more = page.Position(); after != was && len(page.Messages()) == 0 {
-			cursor(out, after) // no event that was read is wanted
+			cursor(out, after) // the filter dropped all events of the page
 		}
 	}
 }
 
-// next returns the next page, or nil if the stream has ended. While the service
-// fails, it asks again.
+// next returns the next page, or nil if the stream has ended. If the service fails, next
+// tries again after a pause.
 func (f follower) next(ctx context.Context, after string, pause time.Duration, beat, end <-chan time.Time) Streamed {
 	for f.wait(ctx, pause, beat, end) {
 		page, err := f.pollOnce(ctx, after)
@@ -215,12 +217,14 @@ func (f follower) pollOnce(ctx context.Context, after string) (Streamed, error) 
 	return f.poll(ctx, after)
 }
 
-// final reports whether the caller may not read on.
+// final reports whether the error ends the stream: any but a 429 and the service's own
+// failures.
 func final(f *fault.Error) bool {
 	return f.Status() < http.StatusInternalServerError && f.Status() != http.StatusTooManyRequests
 }
 
-// wait waits for the next poll. It returns false if the stream has ended.
+// wait waits until the next poll, after pause. At each beat it writes a comment, which keeps
+// the connection open. It returns false if the stream has ended.
 func (f follower) wait(ctx context.Context, pause time.Duration, beat, end <-chan time.Time) bool {
 	next := time.NewTimer(pause)
 	defer next.Stop()
@@ -249,23 +253,24 @@ func (f follower) refuse(why *fault.Error) {
 	}
 }
 
-// retry is the line that says when the client should come back. It is part of the
-// first message, because some clients deliver a block without data as an empty message. The
-// times of requests differ, so that the clients of a process that ends do not come back
-// together.
+// retry returns the line that says after how many milliseconds the client should
+// reconnect. It is part of the first message, because some clients deliver a block
+// without data as an empty message. The value depends on the request, so that the clients
+// of a process that ends do not reconnect all at once.
 func retry(request string) []byte {
 	return fmt.Appendf(nil, "retry: %d\n", 1000+ids.Pick(request, 4000))
 }
 
-// cursor writes a message that only names the position. It has data, because many
-// clients keep no identifier of a message without data.
+// cursor writes a message that only names the position after. The message has data,
+// because many clients keep no identifier of a message without data.
 func cursor(w io.Writer, after string) {
 	_, _ = fmt.Fprintf(w, "event: cursor\nid: %s\ndata: {}\n\n", after)
 }
 
+// write writes messages as server-sent events.
 func write(w io.Writer, messages []Message) error {
 	for _, m := range messages {
-		data, err := codec.Marshal(m.Data) // without line breaks
+		data, err := codec.Marshal(m.Data) // the JSON has no line breaks
 		if err != nil {
 			return err
 		}

@@ -69,6 +69,7 @@ func (x *exchange) inspect() {
 // "date-time", which is RFC 3339.
 const dateTime = "iso8601"
 
+// inspectQuery adds the faults of the query that huma does not find.
 func (x *exchange) inspectQuery() {
 	values, err := url.ParseQuery(x.r.URL.RawQuery)
 	if err != nil {
@@ -90,7 +91,7 @@ func (x *exchange) inspectQuery() {
 			if _, err := timestamp.ParseInput(given[0]); err != nil {
 				x.blame("query."+name, "%s", err)
 			}
-		case p.Schema.Type == huma.TypeInteger && given[0][0] == '+': // huma accepts it
+		case p.Schema.Type == huma.TypeInteger && given[0][0] == '+': // huma accepts a plus sign
 			x.blame("query."+name, "invalid integer")
 		}
 	}
@@ -105,16 +106,18 @@ func needsValue(s *huma.Schema) bool {
 // white space counts as absent.
 func (x *exchange) trimmed() []byte { return bytes.Trim(x.body, " \t\r\n") }
 
+// missing matches huma's message for a required member that is absent.
 var missing = regexp.MustCompile(`^expected required property (\S+) to be present$`)
 
-// complaint is the error type that huma requires. The exchange already has the
-// faults.
+// complaint is the error type that huma requires. It has no details, because collect
+// adds the faults to the exchange.
 type complaint struct{ status int }
 
 func (c complaint) Error() string  { return "the request is not valid" }
 func (c complaint) GetStatus() int { return c.status }
 
-// describe formats what a value should have been, without the words of Go's packages.
+// describe formats an error message of huma. It omits the text of a Go error, because
+// that names Go's packages.
 func describe(format string, args ...any) string {
 	last := len(args) - 1
 	if last < 0 {
@@ -140,6 +143,7 @@ func init() { //nolint:gochecknoinits // huma is configured by package variables
 	}
 }
 
+// collect adds huma's errors to the faults of the exchange in ctx.
 func collect(ctx context.Context, msg string, errs []error) {
 	x, ok := ctx.Value(exchangeKey{}).(*exchange)
 	if !ok {

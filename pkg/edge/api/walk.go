@@ -29,7 +29,7 @@ const (
 // walk compares a JSON body with its schema and finds what decoding hides:
 // malformed or trailing text, nesting that is too deep, text that is not UTF-8,
 // unpaired surrogates, duplicate members, and null where the schema does not
-// allow it. It also applies the rules of the method text, and finds numbers out
+// allow it. It also applies the rules of the method checkText, and finds numbers out
 // of range.
 //
 // With optionalNull, an optional member may be null. Such a member counts as
@@ -76,6 +76,7 @@ func member(body []byte, name string) (value []byte) {
 	return value
 }
 
+// walker is the state of one call of walk, which checks a JSON body.
 type walker struct {
 	*jsontext.Decoder
 	registry huma.Registry
@@ -83,8 +84,8 @@ type walker struct {
 	optionalNull bool
 
 	body    []byte
-	short   []byte // the body up to copied, with short integers
-	copied  int64
+	short   []byte // the part of the body before copied, with short integers
+	copied  int64  // offset in the body
 	found   []fault.Detail
 	scratch []byte
 }
@@ -112,6 +113,7 @@ func (w *walker) where() string {
 	return path
 }
 
+// value checks the next value against the schema; nil allows anything.
 func (w *walker) value(schema *huma.Schema) error {
 	if schema != nil && schema.Ref != "" {
 		schema = w.registry.SchemaFromRef(schema.Ref)
@@ -150,8 +152,8 @@ func (w *walker) value(schema *huma.Schema) error {
 	return err
 }
 
-// shorten writes an integer without fraction and exponent. It leaves numbers that are
-// no integers to huma, and numbers that are longer than any useful integer.
+// shorten replaces an integer such as 5.0 or 5e0 by its short form in the body. It
+// leaves a number that is no integer, or that does not fit into an int64, to huma.
 func (w *walker) shorten(number []byte) {
 	if len(number) > 40 || !bytes.ContainsAny(number, ".eE") {
 		return
@@ -177,6 +179,7 @@ func outOfRange(number []byte) bool {
 	return err != nil || !money.InRange(string(number))
 }
 
+// object checks the next value, a JSON object, against the schema; nil allows anything.
 func (w *walker) object(schema *huma.Schema) error {
 	_, err := w.ReadToken()
 	seen := map[string]bool{}
@@ -205,6 +208,7 @@ func (w *walker) object(schema *huma.Schema) error {
 	return err
 }
 
+// array checks the next value, a JSON array, against the schema; nil allows anything.
 func (w *walker) array(schema *huma.Schema) error {
 	var items *huma.Schema
 	if schema != nil {

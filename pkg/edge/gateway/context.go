@@ -10,10 +10,12 @@ type edge struct {
 
 type edgeKey struct{}
 
+// withEdge returns a context with what the gateway reports about a request.
 func withEdge(ctx context.Context, e *edge) context.Context {
 	return context.WithValue(ctx, edgeKey{}, e)
 }
 
+// edgeOf returns what withEdge stored in the context, or the zero edge.
 func edgeOf(ctx context.Context) edge {
 	if e, ok := ctx.Value(edgeKey{}).(*edge); ok {
 		return *e
@@ -39,8 +41,8 @@ func fromGateway(ctx context.Context) bool {
 	return e != nil && e.RequestContext.APIID != ""
 }
 
-// ownURL returns the API's own address. If that is unknown, it returns the address that the
-// request used. Without an event it returns "".
+// ownURL returns the API's own address, not that of a custom domain. If it is unknown,
+// ownURL returns the address that the request used. Without an event it returns "".
 func ownURL(ctx context.Context, region string) string {
 	if e := edgeOf(ctx).event; e != nil {
 		return e.ownURL(region)

@@ -12,8 +12,8 @@ import (
 	"svc/pkg/base/codec"
 )
 
-// event has the fields of an event, of either payload, from which request
-// builds the http.Request.
+// event has the fields of an API Gateway event, of either payload, from which the
+// method request builds the http.Request.
 type event struct {
 	Version string `json:"version"` // absent in events of REST APIs
 	v2      bool   // payload 2.0; else 1.0
@@ -31,9 +31,9 @@ type event struct {
 	MultiValueHeaders map[string][]string `json:"multiValueHeaders"`
 	MultiValueQuery   map[string][]string `json:"multiValueQueryStringParameters"`
 
-	// Both.
+	// Both payloads.
 	Headers         map[string]string `json:"headers"`
-	Query           json.RawMessage   `json:"queryStringParameters"` // decoded only if needed
+	Query           json.RawMessage   `json:"queryStringParameters"` // rawQuery decodes it if needed
 	PathParameters  map[string]string `json:"pathParameters"`
 	Body            string            `json:"body"`
 	IsBase64Encoded bool              `json:"isBase64Encoded"`
@@ -82,6 +82,7 @@ func decode(raw json.RawMessage) (*event, error) {
 	return e, nil
 }
 
+// method returns the request's HTTP method, "" if the event has none.
 func (e *event) method() string {
 	if e.v2 {
 		return e.RequestContext.HTTP.Method
@@ -89,8 +90,8 @@ func (e *event) method() string {
 	return e.HTTPMethod
 }
 
-// fullPath returns the path as it is in the event: decoded, and with the stage
-// or base path if the event has them.
+// fullPath returns the request's path as it is in the event: decoded, and with the
+// stage or base path if the event has them.
 func (e *event) fullPath() string {
 	switch {
 	case e.v2 && e.RawPath != "":
@@ -169,6 +170,7 @@ func (e *event) stagePrefix() string {
 	return "/" + c.Stage
 }
 
+// baseURL returns the address that the request used, "" if the event has no domain.
 func (e *event) baseURL() string {
 	if e.RequestContext.DomainName == "" {
 		return ""
@@ -176,8 +178,8 @@ func (e *event) baseURL() string {
 	return "https://" + e.RequestContext.DomainName + e.stagePrefix()
 }
 
-// direct reports whether somebody with the right lambda:InvokeFunction sent the
-// event. A gateway always names itself in apiId, and no client can write the
+// direct reports whether a caller with the right lambda:InvokeFunction, not a gateway,
+// sent the event. A gateway always names itself in apiId, and no client can write the
 // event's own members. Other senders that put a client's request into an event
 // without apiId, such as a load balancer, do not send payload 2.0.
 func (e *event) direct() bool { return e.v2 && e.Version == "2.0" && e.RequestContext.APIID == "" }

@@ -85,7 +85,8 @@ func answerTime(r *http.Request) (*http.Request, context.CancelFunc) {
 	return r.WithContext(ctx), cancel
 }
 
-// open returns the event and its request, or an error response.
+// open decodes an event and returns it with its request. If the event is malformed, open
+// returns the error response as refusal.
 func open(ctx context.Context, raw json.RawMessage) (e *event, r *http.Request, refusal []byte) {
 	e, err := decode(raw)
 	if err == nil {
@@ -101,11 +102,11 @@ func open(ctx context.Context, raw json.RawMessage) (e *event, r *http.Request, 
 	return e, r, nil
 }
 
-// serve runs the handler.
+// serve runs the handler and returns its response. A panic becomes a 500.
 func serve(h http.Handler, e *event, r *http.Request) (response []byte) {
 	defer func() {
 		if v := recover(); v != nil {
-			// The value may quote the request.
+			// Log only the type of the value: the value may quote the request.
 			slog.ErrorContext(r.Context(), "panic in a handler", "request_id", e.id(),
 				"kind", fmt.Sprintf("%T", v), "stack", string(debug.Stack()))
 			response = fault(e, http.StatusInternalServerError, "server_error", "The server met an unexpected condition.")
@@ -126,16 +127,18 @@ func serve(h http.Handler, e *event, r *http.Request) (response []byte) {
 	return response
 }
 
+// preflight reports whether the request is a CORS preflight.
 func preflight(r *http.Request) bool {
 	return r.Method == http.MethodOptions && r.Header.Get("Origin") != "" &&
 		r.Header.Get("Access-Control-Request-Method") != ""
 }
 
+// malformed writes the response to a malformed event.
 func malformed(w http.ResponseWriter, e *event) {
 	writeFault(w, e, http.StatusBadRequest, "invalid_request", "The request is malformed.")
 }
 
-// fault returns an error response of this package.
+// fault returns an error response of this package. word is the error code.
 func fault(e *event, status int, word, description string) []byte {
 	a := newResponse(e)
 	writeFault(a, e, status, word, description)
@@ -144,7 +147,7 @@ func fault(e *event, status int, word, description string) []byte {
 }
 
 // writeFault writes an error response of this package, in the specification's
-// format.
+// format. word is the error code.
 func writeFault(w http.ResponseWriter, e *event, status int, word, description string) {
 	body, _ := json.Marshal(struct {
 		Error       string `json:"error"`

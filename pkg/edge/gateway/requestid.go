@@ -58,9 +58,8 @@ func Replaced(ctx context.Context, id string) string {
 	return ""
 }
 
-// Named returns the members of a log line that name a request: request_id and,
-// if the caller chose the request_id, gateway_id. A caller cannot choose a
-// gateway_id.
+// Named returns the attributes of a log line that identify a request: request_id and,
+// if the caller chose the request_id, gateway_id. A caller cannot choose a gateway_id.
 func Named(ctx context.Context, id string) slog.Attr {
 	members := []any{slog.String("request_id", id)}
 	if given := Replaced(ctx, id); given != "" {
@@ -69,7 +68,7 @@ func Named(ctx context.Context, id string) slog.Attr {
 	return slog.Group("", members...)
 }
 
-// id implements ID. It returns "" for a malformed requestId.
+// id returns the gateway's id of the request, "" if requestId is malformed; see ID.
 func (e *event) id() string {
 	if id := e.RequestContext.RequestID; sane(id) {
 		return ids.Request + "_" + id

@@ -23,11 +23,12 @@ type response struct {
 	finish func() ([]byte, error)
 	header http.Header
 	body   []byte
-	status int // 0 until written
+	status int // 0 until WriteHeader sets it
 	noBody bool
 	isHEAD bool
 }
 
+// newResponse returns an empty response to the event, in its payload version.
 func newResponse(e *event) *response {
 	a := &response{header: make(http.Header), isHEAD: strings.EqualFold(e.method(), http.MethodHead)}
 	if e.v2 {
@@ -52,7 +53,7 @@ func newResponse(e *event) *response {
 	return a
 }
 
-// Header returns the headers. Changes have an effect until the status is
+// Header returns the response's headers. Changes have an effect until the status is
 // written.
 func (a *response) Header() http.Header { return a.header }
 
@@ -60,12 +61,13 @@ func (a *response) Header() http.Header { return a.header }
 // would need a system call.
 func (a *response) Flush() {}
 
-// FlushError tells http.ResponseController so.
+// FlushError tells http.ResponseController that this response cannot flush.
 func (a *response) FlushError() error { return http.ErrNotSupported }
 
+// oneLine replaces the line breaks of a header's value by blanks.
 var oneLine = strings.NewReplacer("\r", " ", "\n", " ")
 
-// WriteHeader freezes status and headers. It ignores an informational status
+// WriteHeader sets the status and freezes the headers. It ignores an informational status
 // (1xx). A status outside 100 to 599 becomes 500.
 func (a *response) WriteHeader(status int) {
 	if a.status != 0 || status >= 100 && status < 200 {
@@ -80,7 +82,7 @@ func (a *response) WriteHeader(status int) {
 	for name, values := range a.header {
 		switch name {
 		case "Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "Trailer", "Upgrade":
-			continue // the gateway sets these
+			continue // the gateway sets these headers
 		}
 		for i, value := range values {
 			if strings.ContainsAny(value, "\r\n") {

@@ -20,10 +20,11 @@ import (
 // RESPONSE_STREAM. The URL's events have payload 2.0, and name the URL in apiId.
 // The response of a direct call has one piece, as from Handler.
 //
-// Package lambdaurl of aws-lambda-go is not used. A panic of its handler ends the
-// process before the response. Its writer cannot flush, so a stream would end after
-// its first page. It parses the path as a URL, drops cookies and the method's
-// rules, and shares the headers with a handler that may still change them.
+// Package lambdaurl of aws-lambda-go is not used, for these reasons. A panic of its
+// handler ends the process before the response. Its writer cannot flush, so a stream
+// would end after its first page. The package parses the path as a URL, drops cookies
+// and the method's rules, and shares the headers with a handler that may still change
+// them.
 func Streamed(h http.Handler) func(ctx context.Context, raw json.RawMessage) (any, error) {
 	return func(ctx context.Context, raw json.RawMessage) (any, error) {
 		e, r, refusal := open(ctx, raw)
@@ -41,7 +42,8 @@ func Streamed(h http.Handler) func(ctx context.Context, raw json.RawMessage) (an
 	}
 }
 
-// stream runs the handler and returns its response when it has a status.
+// stream runs the handler, and returns the response as soon as the handler has set a
+// status. The body follows while the handler writes it.
 func stream(ctx context.Context, e *event, handle func(http.ResponseWriter, context.Context),
 ) *events.LambdaFunctionURLStreamingResponse {
 	ctx, cancel := context.WithCancel(ctx)
@@ -92,7 +94,7 @@ type streamed struct {
 
 var errPanic = errors.New("the handler failed")
 
-// run calls the handler. A panic before the status becomes a 500. A later one breaks
+// run calls the handler. A panic before the status becomes a 500. A later panic breaks
 // the response off, which Lambda counts as an error of the function.
 func (s *streamed) run(ctx context.Context, e *event, handle func(http.ResponseWriter, context.Context)) (err error) {
 	defer func() {
@@ -107,7 +109,7 @@ func (s *streamed) run(ctx context.Context, e *event, handle func(http.ResponseW
 			writeFault(s, e, http.StatusInternalServerError, "server_error", "The server met an unexpected condition.")
 			err = nil
 		}
-		s.WriteHeader(http.StatusOK) // without effect if there is a status
+		s.WriteHeader(http.StatusOK) // without effect if the handler has set a status
 	}()
 	handle(s, ctx)
 	return nil
@@ -132,14 +134,14 @@ func (s *streamed) Write(p []byte) (int, error) {
 	if s.noBody || len(p) == 0 {
 		return s.response.Write(p)
 	}
-	if !s.deadline.IsZero() { // a client that does not read
+	if !s.deadline.IsZero() { // ends a write to a client that does not read
 		late := time.AfterFunc(time.Until(s.deadline), func() { _ = s.out.CloseWithError(os.ErrDeadlineExceeded) })
 		defer late.Stop()
 	}
 	return s.out.Write(p)
 }
 
-// FlushError does nothing: the reader has what was written.
+// FlushError does nothing: Write passes everything to the reader of the pipe.
 func (s *streamed) FlushError() error { return nil }
 
 // SetWriteDeadline sets the end of a write. http.ResponseController calls it.

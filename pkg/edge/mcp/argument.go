@@ -12,11 +12,13 @@ import (
 	"svc/pkg/base/codec"
 )
 
-// hostArgument reports whether a program between the model and the server adds an argument
-// of this name. No tool, prompt or event has such an argument.
+// hostArgument reports whether an argument comes from the host, the program between the
+// model and the server. Hosts add arguments with such names. No tool, prompt or event has
+// one.
 func hostArgument(name string) bool { return name == "toolCallId" || strings.HasPrefix(name, "_") }
 
-// unquoted returns the arguments of a call. Some clients send the object as a text.
+// unquoted returns the arguments of a call as a JSON object. Some clients send the object as
+// a JSON string; unquoted decodes the string.
 func unquoted(raw json.RawMessage) json.RawMessage {
 	if inner := literal(raw); inner.Kind() == '{' {
 		return json.RawMessage(inner)
@@ -24,8 +26,9 @@ func unquoted(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// literal returns the JSON value that a JSON string contains, or nil. White space around
-// it is allowed for objects and arrays only, so an amount has JSON's syntax of numbers.
+// literal returns the JSON value that the JSON string value contains, or nil. White space
+// around the contained value is allowed for objects and arrays only, so an amount has JSON's
+// syntax of numbers.
 func literal(value json.RawMessage) jsontext.Value {
 	var text string
 	if len(value) == 0 || value[0] != '"' || json.Unmarshal(value, &text) != nil {
@@ -60,11 +63,11 @@ func asDeclared(schema any, value json.RawMessage) json.RawMessage {
 	return value
 }
 
-// kinds are the kinds of JSON values by type.
+// kinds has, for each type that a schema can name, the kinds of JSON tokens of its values.
 var kinds = map[string][]jsontext.Kind{"number": {'0'}, "integer": {'0'}, "boolean": {'t', 'f'}, "object": {'{'},
 	"array": {'['}, "null": {'n'}}
 
-// typesOf returns the types that a schema allows, "string" if it does not say which.
+// typesOf returns the types that the schema s allows, "string" if s names none.
 func typesOf(s map[string]any) (types []string) {
 	if one, ok := s["type"].(string); ok {
 		return []string{one}
@@ -78,7 +81,7 @@ func typesOf(s map[string]any) (types []string) {
 	return types
 }
 
-// branches returns the schemas of which a value must match one.
+// branches returns the schemas in anyOf and oneOf of the schema s.
 func branches(s map[string]any) (out []map[string]any) {
 	for _, word := range []string{"anyOf", "oneOf"} {
 		list, _ := s[word].([]any)
@@ -91,8 +94,8 @@ func branches(s map[string]any) (out []map[string]any) {
 	return out
 }
 
-// branchOf returns the schema or its one branch of the type. It returns an empty schema
-// if there are several.
+// branchOf returns the schema s if it has the type kind, else its only branch of that
+// type. If there is no such branch, or if there are several, it returns an empty schema.
 func branchOf(s map[string]any, kind string) map[string]any {
 	if s["type"] == kind {
 		return s
@@ -104,6 +107,7 @@ func branchOf(s map[string]any, kind string) map[string]any {
 	return map[string]any{}
 }
 
+// membersAsDeclared is asDeclared for the members of the JSON object value.
 func membersAsDeclared(s map[string]any, value json.RawMessage) json.RawMessage {
 	properties, _ := branchOf(s, "object")["properties"].(map[string]any)
 	var members []byte
@@ -119,6 +123,7 @@ func membersAsDeclared(s map[string]any, value json.RawMessage) json.RawMessage 
 	return append(append([]byte("{"), members...), '}')
 }
 
+// elementsAsDeclared is asDeclared for the elements of the JSON array value.
 func elementsAsDeclared(s map[string]any, value json.RawMessage) json.RawMessage {
 	var elements []json.RawMessage
 	items, known := branchOf(s, "array")["items"]
@@ -136,6 +141,7 @@ func elementsAsDeclared(s map[string]any, value json.RawMessage) json.RawMessage
 	return append(append([]byte("["), bytes.Join(rawBytes(elements), []byte(","))...), ']')
 }
 
+// rawBytes converts the elements for bytes.Join.
 func rawBytes(all []json.RawMessage) [][]byte {
 	out := make([][]byte, len(all))
 	for i, one := range all {

@@ -14,7 +14,7 @@ import (
 	"svc/pkg/base/plaintext"
 )
 
-// agreementLife is how long a person has to answer a question.
+// agreementLife is how long a person has to confirm a call.
 const agreementLife = 10 * time.Minute
 
 // agreement returns the confirmation code for one call. The code contains its
@@ -30,7 +30,8 @@ func agreement(token string, c call, end time.Time) string {
 	return stamp + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:16])
 }
 
-// agrees reports whether the code is for this call and has not expired.
+// agrees reports whether the confirmation code is for this call and has not expired. token
+// is the access token.
 func agrees(token string, c call, code string, now time.Time) bool {
 	stamp, _, _ := strings.Cut(code, ".")
 	ms, err := strconv.ParseInt(stamp, 36, 64)
@@ -42,7 +43,7 @@ func agrees(token string, c call, code string, now time.Time) bool {
 		hmac.Equal([]byte(code), []byte(agreement(token, c, end)))
 }
 
-// mostShown is how many values a question shows. No operation has as many.
+// mostShown is how many arguments a question shows. No operation has as many.
 const mostShown = 50
 
 // question returns the text that a person reads before a call. It shows the
@@ -95,6 +96,7 @@ func inputRequired(c call, code string) any {
 						"description": "Yes, do this now."}}}}}}}
 }
 
+// agreed names the only field of the form that the person fills in.
 const agreed = "agreed"
 
 // answered returns the person's answer to inputRequired: whether there is one,
@@ -102,12 +104,12 @@ const agreed = "agreed"
 func (p params) answered() (given, yes bool) {
 	response, given := p.Responses[agreed]
 	var ticked bool
-	_ = json.Unmarshal(response.Content[agreed], &ticked) // absent or of another type is no
+	_ = json.Unmarshal(response.Content[agreed], &ticked) // an absent or malformed answer means no
 	return given, response.Action == "accept" && ticked
 }
 
-// needsAgreement returns the result for a client that cannot ask the person. It
-// tells the model to ask, and to repeat the call with the code.
+// needsAgreement returns the result for a client that cannot ask the person. The
+// result tells the model to ask, and to repeat the call with the confirmation code.
 func needsAgreement(c call, code string) any {
 	text := fmt.Sprintf("A person must agree to this first. Show the person exactly this question and wait for "+
 		"the answer. Only after a clear yes, call %s again with the same arguments and %q: %q. "+

@@ -27,11 +27,13 @@ func (t *tool) feeds() bool {
 // everyEvent is the name under which a client gets the events of all types.
 const everyEvent = "all"
 
-// companyEvents begin the types of events that concern no rider and no driver.
+// companyEvents are the prefixes of the event types that concern no rider and no
+// driver.
 var companyEvents = []string{"branding.", "settings.", "company.", "member.", "business.", "menu_item.", "feedback.",
 	"export.", "import.", "webhook."}
 
-// foreignEvents begin the types of events that the feed of a rider or driver lacks.
+// foreignEvents are the prefixes of the event types that are not in the feed of a rider
+// or driver.
 var foreignEvents = map[authz.Audience][]string{
 	authz.Rider:  append([]string{"driver.", "document.", "withdrawal."}, companyEvents...),
 	authz.Driver: append([]string{"customer."}, companyEvents...),
@@ -46,10 +48,11 @@ type eventType struct {
 	Payload     json.RawMessage `json:"payloadSchema"`
 }
 
+// eventInput is the schema of the arguments of every event type.
 var eventInput = json.RawMessage(`{"type":"object","properties":{"resource":{"type":"string",` +
 	`"description":"Only events of the resource with this identifier."}},"additionalProperties":false}`)
 
-// eventParams are the params of the methods of events.
+// eventParams are the params of events/poll, events/subscribe and events/unsubscribe.
 type eventParams struct {
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"`
@@ -67,16 +70,18 @@ type eventParams struct {
 	resource string
 }
 
-// Errors of events: their numbers in the design sketch, which ChatGPT has too. A
-// client that declares the extension gets those of the SEP.
+// Errors of MCP Events. The numbers are those of the design sketch, which ChatGPT uses. A
+// client that declares the extension gets the numbers of SEP-3415 instead (eventCode).
 const (
 	eventNotFound  = -32011
 	eventForbidden = -32012
 	eventExhausted = -32013
 	eventMode      = -32014
-	proposalOffset = -12 // from a number of the sketch to that of the SEP
+	proposalOffset = -12 // is added to a number of the sketch to get that of SEP-3415
 )
 
+// eventCode returns the number of an error for the client: its number in the SEP if the
+// client declares the extension, else its number in the sketch.
 func (x *exchange) eventCode(code int) int {
 	if all := x.m.params.Meta.Capabilities; all != nil {
 		var extensions map[string]json.RawMessage
@@ -87,11 +92,13 @@ func (x *exchange) eventCode(code int) int {
 	return code
 }
 
+// failEvent sends an error of MCP Events. code is its number in the design sketch.
 func (x *exchange) failEvent(code int, text string) {
 	x.fail(refuse(x.protocolStatus(), x.eventCode(code), text))
 }
 
-// events serves the methods of events.
+// events serves the methods events/list, events/poll, events/subscribe and
+// events/unsubscribe.
 func (x *exchange) events() {
 	if x.m.Method == "events/list" {
 		x.listEvents()
@@ -126,7 +133,7 @@ func (m *message) eventParams() (p eventParams, problem string) {
 	var given struct {
 		Delivery, Arguments json.RawMessage
 	}
-	_ = json.Unmarshal(m.Params, &given) // it was decoded above
+	_ = json.Unmarshal(m.Params, &given) // cannot fail: the params were decoded above
 	var arguments map[string]json.RawMessage
 	if !exact(given.Delivery, "mode", "url", "secret") || !exact(given.Arguments, "resource") ||
 		len(given.Arguments) > 0 && json.Unmarshal(given.Arguments, &arguments) != nil {
@@ -186,29 +193,29 @@ func (x *exchange) listEvents() {
 	x.answered(map[string]any{"events": out})
 }
 
-// itemSchema returns the schema of an item of the list that the tool returns.
+// itemSchema returns the JSON schema of an item of the list that the tool returns.
 func (t *tool) itemSchema() json.RawMessage {
 	var list struct {
 		Properties struct {
 			Items struct{ Items json.RawMessage }
 		}
 	}
-	_ = json.Unmarshal(t.OutputSchema, &list) // our own JSON
+	_ = json.Unmarshal(t.OutputSchema, &list) // cannot fail: the service made this JSON
 	return list.Properties.Items.Items
 }
 
 // pollPause is how long a client should wait after it has read all events.
 const pollPause = 5 * time.Second
 
-// feed is a page of a feed, as its tool returns it.
+// feed is a page of an event feed, as the feed's tool returns it.
 type feed struct {
 	Items   []json.RawMessage `json:"items"`
 	Cursor  string            `json:"cursor"`
 	HasMore bool              `json:"has_more"`
 }
 
-// poll sends the events after a cursor. It runs the operation of the feed's tool,
-// with the six access checks. Cursors are those of the operation.
+// poll sends the events after a cursor. It calls the operation of the feed's tool, which
+// makes the access checks. Its cursors are those of the operation.
 func (x *exchange) poll(p eventParams) {
 	after, limit := "latest", 50
 	if p.Cursor != nil {
@@ -226,11 +233,11 @@ func (x *exchange) poll(p eventParams) {
 		return
 	}
 	var page feed
-	_ = json.Unmarshal(answer.body.Bytes(), &page) // our own JSON
+	_ = json.Unmarshal(answer.body.Bytes(), &page) // cannot fail: the service made this JSON
 	events := []map[string]any{}
 	for _, raw := range page.Items {
 		var e struct{ ID, Timestamp string }
-		_ = json.Unmarshal(raw, &e) // our own JSON
+		_ = json.Unmarshal(raw, &e) // cannot fail: the service made this JSON
 		at, err := time.Parse(time.RFC3339Nano, e.Timestamp)
 		if p.MaxAge != nil && err == nil && x.api.Now().Sub(at).Milliseconds() > *p.MaxAge {
 			truncated = true
@@ -246,11 +253,14 @@ func (x *exchange) poll(p eventParams) {
 		"hasMore": page.HasMore, "nextPollMs": pause.Milliseconds()})
 }
 
+// add adds an argument with the name and the value to the call.
 func (c *call) add(name string, value any) {
 	text, _ := json.Marshal(value) // strings and numbers cannot fail
 	c.arguments = append(c.arguments, argument{name, text})
 }
 
+// readFeed calls the operation of the feed's tool, for at most limit events after the cursor
+// after. If the audience has no feed, it sends an error and returns nil.
 func (x *exchange) readFeed(p eventParams, after string, limit int) *recorder {
 	t := x.byName[feedTools[x.entry.Resource.Audience]]
 	if t == nil {
@@ -273,7 +283,7 @@ func (x *exchange) readFeed(p eventParams, after string, limit int) *recorder {
 	return answer
 }
 
-// eventResult sends a result that is not cached.
+// eventResult sends a result of MCP Events that a client must not cache.
 func (x *exchange) eventResult(result map[string]any) {
 	if x.m.modern {
 		result["resultType"] = "complete"
@@ -281,8 +291,8 @@ func (x *exchange) eventResult(result map[string]any) {
 	x.result(result)
 }
 
-// succeeded copies the headers of an operation's response. It sends an error of the
-// operation as an error of events.
+// succeeded copies the headers of an operation's response and reports whether it is a
+// success. If not, it sends the error as an error of MCP Events.
 func (x *exchange) succeeded(answer *recorder) bool {
 	x.copyHeader(answer.header)
 	if answer.status != http.StatusOK {
@@ -302,7 +312,7 @@ func (x *exchange) failEventAs(answer *recorder) {
 		return
 	}
 	var body api.ErrorBody
-	_ = json.Unmarshal(answer.body.Bytes(), &body) // our own JSON
+	_ = json.Unmarshal(answer.body.Bytes(), &body) // cannot fail: the service made this JSON
 	e := refuse(x.protocolStatus(), code, body.Description)
 	e.Data = json.RawMessage(answer.body.Bytes())
 	x.fail(e)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// headerValue decodes a header that may be in the Base64 form (revision
-// 2026-07-28, "Value Encoding").
+// headerValue returns the text of a header that may be in the form =?base64?TEXT?=
+// (MCP revision 2026-07-28, "Value Encoding"). It returns false if TEXT is not Base64.
 func headerValue(value string) (string, bool) {
 	inner, ok := strings.CutPrefix(value, "=?base64?")
 	if !ok {

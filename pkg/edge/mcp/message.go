@@ -15,17 +15,17 @@ import (
 	"svc/pkg/edge/api"
 )
 
-// modern is the newest revision of the protocol. It has no handshake: every
-// request names its revision.
+// modern is the newest revision of MCP. It has no handshake: every request names its
+// revision.
 const modern = "2026-07-28"
 
+// The revisions of MCP that the server supports. legacy are the revisions before modern.
 var (
-	legacy    = []string{"2025-11-25", "2025-06-18", "2025-03-26"} // newest first
+	legacy    = []string{"2025-11-25", "2025-06-18", "2025-03-26"} // sorted: newest first
 	supported = append([]string{modern}, legacy...)
 )
 
-// Error codes of JSON-RPC 2.0 and of the protocol (revision 2026-07-28,
-// "Error Codes").
+// Error codes of JSON-RPC 2.0 and of MCP (revision 2026-07-28, "Error Codes").
 const (
 	codeParse           = -32700
 	codeRequest         = -32600
@@ -34,13 +34,14 @@ const (
 	codeInternal        = -32603
 	codeHeaderMismatch  = -32020
 	codeVersion         = -32022
-	codeUnauthenticated = -31001 // outside the reserved range; the HTTP status says what is wrong
+	codeUnauthenticated = -31001 // outside JSON-RPC's reserved range; the HTTP status says what is wrong
 )
 
-// Limits of a message: bytes, and levels of nesting above that of any schema.
+// Limits of a message. around, mostBytes and longest are in bytes. deepest is the number
+// of levels of nested JSON; the schema of every tool has fewer.
 const (
-	around    = 16 << 10             // the JSON-RPC message around a body
-	mostBytes = api.MaxBody + around // unless the message calls a tool with a long body
+	around    = 16 << 10             // for the JSON-RPC members around the body of an operation
+	mostBytes = api.MaxBody + around // limit, unless the message calls a tool with a long body
 	longest   = api.LongestBody + around
 	deepest   = 40
 )
@@ -53,16 +54,17 @@ type message struct {
 	Params  json.RawMessage `json:"params"`
 
 	params params
-	modern bool
-	long   bool // longer than mostBytes
+	modern bool // the message is of the revision modern
+	long   bool // the message has more than mostBytes bytes
 }
 
+// params has the members of a message's params that the server reads, for all methods.
 type params struct {
 	Name      string          `json:"name"`
 	URI       string          `json:"uri"`
 	Arguments json.RawMessage `json:"arguments"`
 	Cursor    json.RawMessage `json:"cursor"`
-	Version   string          `json:"protocolVersion"` // version that initialize requests
+	Version   string          `json:"protocolVersion"` // revision that the method initialize requests
 	State     string          `json:"requestState"`
 	Responses map[string]struct {
 		Action  string                     `json:"action"`
@@ -90,12 +92,14 @@ type reply struct {
 	Error   *rpcError       `json:"error,omitempty"`
 }
 
+// refuse returns an error of the protocol: the HTTP status, the JSON-RPC code and the
+// message.
 func refuse(status, code int, text string) *rpcError {
 	return &rpcError{status: status, Code: code, Message: text}
 }
 
-// readMessage reads the message of a request, which must have exactly one. The
-// returned message is never nil.
+// readMessage reads the JSON-RPC message in the body of the request. The returned message
+// is never nil, even with an error.
 func readMessage(r *http.Request) (*message, *rpcError) {
 	m := &message{}
 	body, err := io.ReadAll(io.LimitReader(r.Body, longest+1))
@@ -115,14 +119,15 @@ func readMessage(r *http.Request) (*message, *rpcError) {
 // errTooLarge is the answer to a message that is too large.
 var errTooLarge = refuse(http.StatusRequestEntityTooLarge, codeRequest, "The message is too large.")
 
-// read decodes the message.
+// read decodes the body into m. It returns an error unless the body is one JSON-RPC
+// request.
 func (m *message) read(body []byte) *rpcError {
 	switch err := scan(body); {
 	case errors.Is(err, errTooDeep):
 		return refuse(http.StatusBadRequest, codeRequest, "The message is nested too deeply.")
 	case err != nil:
 		return refuse(http.StatusBadRequest, codeParse, "The body is not JSON.")
-	case !jsontext.Value(body).IsValid(jsontext.AllowDuplicateNames(true)): // decoding would replace (RFC 8259 section 8)
+	case !jsontext.Value(body).IsValid(jsontext.AllowDuplicateNames(true)): // decoding replaces such text (RFC 8259, 8)
 		return refuse(http.StatusBadRequest, codeParse, "The body is not UTF-8, or has an unpaired surrogate.")
 	case bytes.TrimSpace(body)[0] != '{':
 		return refuse(http.StatusBadRequest, codeRequest, "The body must be one JSON-RPC message.")
@@ -138,6 +143,7 @@ func (m *message) read(body []byte) *rpcError {
 	return nil
 }
 
+// errTooDeep means that a JSON text has more than deepest levels.
 var errTooDeep = errors.New("nested too deeply")
 
 // scan returns an error if the text is not one JSON value, or is nested too
@@ -157,11 +163,11 @@ func scan(body []byte) error {
 	}
 }
 
-// exactParams reports whether params has each member that the server reads at
-// most once, and in its exact letter case.
+// exactParams reports whether params has the members that the server reads in their exact
+// letter case, and each at most once. Other members are ignored.
 func exactParams(raw []byte) bool {
 	good := exact(raw, "name", "uri", "arguments", "cursor", "protocolVersion", "requestState", "inputResponses", "_meta")
-	_ = codec.Members(raw, func(name string, value jsontext.Value) { // the decoder checks the type
+	_ = codec.Members(raw, func(name string, value jsontext.Value) { // an error shows when the value is decoded
 		switch name {
 		case "_meta":
 			good = good && exact(value, "io.modelcontextprotocol/protocolVersion",
@@ -181,7 +187,7 @@ func exactParams(raw []byte) bool {
 // several. exact returns true for a value that is not an object.
 func exact(raw []byte, known ...string) bool {
 	good, seen := true, make([]string, 0, len(known))
-	_ = codec.Members(raw, func(name string, _ jsontext.Value) { // the decoder checks the type
+	_ = codec.Members(raw, func(name string, _ jsontext.Value) { // an error shows when the value is decoded
 		for _, one := range known {
 			if !strings.EqualFold(one, name) {
 				continue
@@ -199,6 +205,7 @@ func validID(id json.RawMessage) bool {
 	return len(id) == 0 || id[0] == '"' || id[0] == '-' || '0' <= id[0] && id[0] <= '9'
 }
 
+// versionHeader is the header with the request's revision of MCP.
 const versionHeader = "Mcp-Protocol-Version"
 
 // negotiate determines the revision of the message and compares the headers
@@ -222,7 +229,7 @@ func (m *message) negotiate(h http.Header) *rpcError {
 	case meta.Capabilities == nil:
 		return refuse(http.StatusBadRequest, codeParams, "_meta has no io.modelcontextprotocol/clientCapabilities.")
 	case len(m.ID) == 0:
-		return nil // headers of notifications are not defined
+		return nil // the revision defines no headers for notifications
 	case h.Get("Mcp-Method") != m.Method:
 		return mismatch("Mcp-Method")
 	}
@@ -235,6 +242,7 @@ func (m *message) negotiate(h http.Header) *rpcError {
 	return nil
 }
 
+// sameName returns an error unless the header Mcp-Name is the name in the body.
 func sameName(h http.Header, name string) *rpcError {
 	if given, ok := headerValue(h.Get("Mcp-Name")); !ok || given == "" || given != name {
 		return mismatch("Mcp-Name")
@@ -242,17 +250,19 @@ func sameName(h http.Header, name string) *rpcError {
 	return nil
 }
 
+// mismatch returns the error for a header that does not match the body.
 func mismatch(header string) *rpcError {
 	return refuse(http.StatusBadRequest, codeHeaderMismatch,
 		"Header mismatch: "+header+" is missing or does not match the body.")
 }
 
+// unsupported returns the error for an unknown revision of the protocol.
 func unsupported(version string) *rpcError {
 	return &rpcError{status: http.StatusBadRequest, Code: codeVersion, Message: "Unsupported protocol version",
 		Data: map[string]any{"supported": supported, "requested": version}}
 }
 
-// lists reports whether the method lists what the server has.
+// lists reports whether the method lists tools, resources, prompts or events.
 func (m *message) lists() bool { return strings.HasSuffix(m.Method, "/list") }
 
 // hasCursor reports whether the request asks for a further page. null and an empty text
@@ -261,7 +271,7 @@ func (p params) hasCursor() bool {
 	return len(p.Cursor) > 0 && string(p.Cursor) != "null" && string(p.Cursor) != `""`
 }
 
-// elicits reports whether the client can ask a person with a form.
+// elicits reports whether the client can ask a person with a form (MCP's elicitation).
 func (m *message) elicits() bool {
 	if m.params.Meta.Capabilities == nil {
 		return false
@@ -274,6 +284,7 @@ func (m *message) elicits() bool {
 	return len(modes) == 0 || modes["form"] != nil
 }
 
+// bearer returns the access token of the request, "" without one.
 func bearer(r *http.Request) string {
 	_, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	return strings.TrimSpace(token)

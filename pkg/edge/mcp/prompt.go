@@ -8,7 +8,7 @@ import (
 )
 
 // prompt is a text with which a person starts a conversation. {name} in the
-// text is replaced by an argument, as a JSON string.
+// text is replaced by the argument of that name, as a JSON string.
 type prompt struct {
 	Name        string           `json:"name"`
 	Title       string           `json:"title"`
@@ -19,12 +19,14 @@ type prompt struct {
 	text     string
 }
 
+// promptArgument is an argument of a prompt, which the person fills in.
 type promptArgument struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
 	Required    bool   `json:"required"`
 }
 
+// prompts are the prompts for all audiences.
 var prompts = []prompt{
 	{Name: "ride", Title: "Request a ride", audience: authz.Rider,
 		Description: "From an address to another one, after the person agreed.",
@@ -44,6 +46,7 @@ var prompts = []prompt{
 			"that are still open, and drivers who are online without a trip. Change nothing."},
 }
 
+// listPrompts sends the prompts of the token's audience.
 func (x *exchange) listPrompts() {
 	if !x.admitted() {
 		return
@@ -57,6 +60,7 @@ func (x *exchange) listPrompts() {
 	x.answered(map[string]any{"prompts": out})
 }
 
+// getPrompt sends the text of a prompt, with the arguments filled in.
 func (x *exchange) getPrompt() {
 	if !x.admitted() {
 		return
@@ -79,7 +83,7 @@ func (x *exchange) getPrompt() {
 		}
 		var pairs []string
 		for _, a := range p.Arguments {
-			value, _ := json.Marshal(given[a.Name]) // a string cannot fail
+			value, _ := json.Marshal(given[a.Name]) // marshaling a string cannot fail
 			if given[a.Name] == "" {
 				x.fail(refuse(x.protocolStatus(), codeParams, "The argument "+a.Name+" is missing."))
 				return

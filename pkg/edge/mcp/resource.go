@@ -11,10 +11,10 @@ import (
 	"svc/pkg/edge/reference"
 )
 
-// Addresses of resources.
+// Addresses of the MCP resources, and the tool that reads one of them.
 const (
 	openAPIAddress = "svc://openapi"
-	tripAddress    = "svc://trips/"
+	tripAddress    = "svc://trips/" // the id of the trip follows
 	tripTool       = "svc_get_trip" // the tool that reads a trip, with its checks
 )
 
@@ -41,15 +41,14 @@ func (x *exchange) resources(templates bool) {
 	x.answered(map[string]any{"resourceTemplates": out})
 }
 
-// refuseCursor sends the error for a cursor of a list that has one page.
+// refuseCursor sends the error for a cursor. Every list of this server has one page only.
 func (x *exchange) refuseCursor() {
 	if x.admitted() {
 		x.fail(refuse(x.protocolStatus(), codeParams, "The cursor is not of this list, which has one page. Leave it out."))
 	}
 }
 
-// readResource reads a resource. To read a trip, it runs the operation of
-// tripTool, with the six access checks.
+// readResource sends a resource: the OpenAPI document or a trip.
 func (x *exchange) readResource() {
 	uri := x.m.params.URI
 	if id, ok := strings.CutPrefix(uri, tripAddress); ok && id != "" {
@@ -71,6 +70,7 @@ func (x *exchange) readResource() {
 	x.contents(text, listLife)
 }
 
+// readTrip sends a trip as the operation of tripTool returns it.
 func (x *exchange) readTrip(id string) {
 	t := x.byName[tripTool]
 	if t == nil || !t.admits(x.entry.Resource.Audience) {
@@ -79,7 +79,7 @@ func (x *exchange) readTrip(id string) {
 		}
 		return
 	}
-	value, _ := json.Marshal(id) // a string cannot fail
+	value, _ := json.Marshal(id) // marshaling a string cannot fail
 	answer := newRecorder()
 	x.api.Call(answer, call{tool: t, arguments: []argument{{"id", value}}}.request(x.r), x.entry)
 	x.copyHeader(answer.header)
@@ -91,20 +91,20 @@ func (x *exchange) readTrip(id string) {
 		x.failAs(answer)
 	default:
 		var body api.ErrorBody
-		_ = json.Unmarshal(answer.body.Bytes(), &body) // our own JSON
+		_ = json.Unmarshal(answer.body.Bytes(), &body) // the body is our own JSON, so this cannot fail
 		x.noResource(body.Description)
 	}
 }
 
-// noResource sends the error for a resource that the caller may not see. It is the same
-// whether the resource is missing or another tenant's (revision 2026-07-28, "Resources").
+// noResource sends the error for a resource that the caller may not see. The error is the
+// same for a missing resource and for another tenant's (revision 2026-07-28, "Resources").
 func (x *exchange) noResource(text string) {
 	e := refuse(x.protocolStatus(), codeParams, text)
 	e.Data = map[string]any{"uri": x.m.params.URI}
 	x.fail(e)
 }
 
-// contents sends a resource that a client may cache for the given time.
+// contents sends the text of a resource. life is how long a client may cache the text.
 func (x *exchange) contents(text []byte, life time.Duration) {
 	result := x.described(map[string]any{"contents": []any{map[string]any{"uri": x.m.params.URI, "mimeType": jsonType,
 		"text": string(text)}}})

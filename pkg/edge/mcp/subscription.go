@@ -8,11 +8,12 @@ import (
 	"svc/pkg/access/authz"
 )
 
-// subscriptions names the operations of subscriptions, which are no tools.
+// subscriptions has the ids of the operations that manage an agent's subscription to
+// events. Agents cannot call them as tools.
 type subscriptions struct{ subscribe, renew, unsubscribe string }
 
-// subscriptionsOf returns the operations of the audience. Riders and drivers subscribe
-// to their own events.
+// subscriptionsOf returns the ids of the operations for the audience. Operators subscribe
+// to the company's events, riders and drivers to their own.
 func subscriptionsOf(audience authz.Audience) subscriptions {
 	if audience == authz.Dashboard {
 		return subscriptions{"svc_subscribe_events", "svc_renew_subscription", "svc_unsubscribe_events"}
@@ -20,10 +21,11 @@ func subscriptionsOf(audience authz.Audience) subscriptions {
 	return subscriptions{"svc_subscribe_own_events", "svc_renew_own_subscription", "svc_unsubscribe_own_events"}
 }
 
-// operations returns the operations of subscriptions of the token's audience.
+// operations returns the ids of the operations for the token's audience.
 func (x *exchange) operations() subscriptions { return subscriptionsOf(x.entry.Resource.Audience) }
 
-// subscription is a subscription as its operations return it.
+// subscription is an agent's subscription to events, as the operations of the API return
+// it.
 type subscription struct {
 	ID            string  `json:"id"`
 	RefreshBefore string  `json:"refreshBefore"`
@@ -34,8 +36,9 @@ type subscription struct {
 	FailingSince  *string `json:"failingSince"`
 }
 
-// callbackErrors are the words of MCP Events for what came of the last attempt. Other
-// results have the word of a similar one, so that no word tells of a network.
+// callbackErrors maps the result of a delivery attempt to an error word of MCP Events. A
+// result without a word of its own gets the word of a similar result; "" is no error. No
+// word may reveal anything about the network of the receiver.
 var callbackErrors = map[string]string{"timeout": "timeout", "tls_error": "tls_error", "http_3xx": "http_4xx",
 	"http_4xx": "http_4xx", "gone": "http_4xx", "http_5xx": "http_5xx", "challenge_failed": "challenge_failed",
 	"unverified": ""}
@@ -59,7 +62,7 @@ func (s subscription) status() map[string]any {
 }
 
 // identified returns a call of the operation, with the arguments that identify the
-// subscription. If ok is false, it has sent an error.
+// subscription. If it returns false, it has sent an error.
 func (x *exchange) identified(operation string, p eventParams) (call, bool) {
 	t := x.own[operation]
 	if t == nil || !t.admits(x.entry.Resource.Audience) || cmp.Or(p.Delivery.Mode, "webhook") != "webhook" {
@@ -112,13 +115,13 @@ func (x *exchange) subscribe(p eventParams) {
 		return
 	}
 	var made subscription
-	_ = json.Unmarshal(answer.body.Bytes(), &made) // our own JSON
+	_ = json.Unmarshal(answer.body.Bytes(), &made) // the body is our own JSON, so this cannot fail
 	x.eventResult(map[string]any{"id": made.ID, "refreshBefore": made.RefreshBefore, "cursor": made.Cursor,
 		"truncated": made.Truncated, "deliveryStatus": made.status()})
 }
 
 // askToSubscribe asks the person by the client's form. A client without forms cannot
-// subscribe, because the method has no place for a code.
+// subscribe, because events/subscribe has no parameter for a confirmation code.
 func (x *exchange) askToSubscribe(c call) {
 	if x.m.elicits() {
 		x.result(inputRequired(c, x.newCode(c)))
@@ -128,7 +131,7 @@ func (x *exchange) askToSubscribe(c call) {
 		"can let agents act without it (agentActions).")
 }
 
-// unsubscribe ends a subscription. It is a success if there is none.
+// unsubscribe ends a subscription. If there is none, the response is a success too.
 func (x *exchange) unsubscribe(p eventParams) {
 	c, ok := x.identified(x.operations().unsubscribe, p)
 	if !ok {

@@ -22,7 +22,7 @@ const (
 	codeArgument = "confirmation"   // accepted if a person must confirm the call
 )
 
-// tool is an operation as agents see it.
+// tool is an operation of the API as agents see it.
 type tool struct {
 	Name         string          `json:"name"`
 	Title        string          `json:"title"`
@@ -34,15 +34,15 @@ type tool struct {
 	method  string
 	path    string
 	scopes  map[authz.Audience]string // required scope, by audience that has the tool
-	confirm string
-	place   map[string]string // where an argument goes: "path" or "query"; the others go into the body if there is one
-	hasBody bool
-	long    bool // the body may be long
+	confirm string                    // what the person must confirm, "" for nothing
+	place   map[string]string         // where an argument goes: "path" or "query"; without an entry, into the body
+	hasBody bool                      // the operation takes a body
+	long    bool                      // the operation's body may be longer than api.MaxBody
 
-	internal bool // only the server calls it
+	internal bool // only the server calls the operation, not an agent
 
-	optional map[string]bool // arguments of which an empty text counts as absent
-	schemas  map[string]any  // of the arguments
+	optional map[string]bool // arguments for which an empty text counts as absent
+	schemas  map[string]any  // schema of each argument, by its name
 }
 
 // annotations are hints that help a client decide when to ask the person.
@@ -59,7 +59,7 @@ func toolsOf(s *api.Server) ([]*tool, error) {
 	schemas := s.OpenAPI().Components.Schemas
 	for _, op := range s.Operations() {
 		if op.Streams() {
-			continue // the result of a tool has an end
+			continue // a stream has no end, and the result of a tool must have one
 		}
 		t, err := toolOf(op, schemas)
 		if err != nil {
@@ -70,6 +70,8 @@ func toolsOf(s *api.Server) ([]*tool, error) {
 	return out, nil
 }
 
+// toolOf returns the tool of an operation. schemas has the schemas to which the operation's
+// schemas refer.
 func toolOf(op api.Operation, schemas huma.Registry) (*tool, error) {
 	t := &tool{Name: op.ID, Title: op.Summary, Description: describe(op.Row), method: op.Method, path: op.Path,
 		scopes: maps.Clone(op.Policy.Scopes), confirm: op.Confirm, internal: op.Internal, place: map[string]string{},
@@ -87,7 +89,7 @@ func toolOf(op api.Operation, schemas huma.Registry) (*tool, error) {
 			return nil, err
 		}
 	}
-	if t.feeds() { // an empty filter must not become the whole feed
+	if t.feeds() { // an empty filter must not select all events
 		maps.DeleteFunc(t.optional, func(name string, _ bool) bool { return t.place[name] == "query" && name != "limit" })
 	}
 	if body := op.Described.RequestBody; body != nil {
@@ -113,13 +115,14 @@ func toolOf(op api.Operation, schemas huma.Registry) (*tool, error) {
 	return t, err
 }
 
+// outputOf returns the schema of an operation's result.
 func outputOf(op api.Operation, schemas huma.Registry) (json.RawMessage, error) {
 	response := op.Described.Responses[strconv.Itoa(op.Status)]
 	root, err := inliner{schemas}.convert(response.Content["application/json"].Schema)
 	if err != nil {
 		return nil, err
 	}
-	if root["anyOf"] != nil || root["oneOf"] != nil { // one shape for each audience
+	if root["anyOf"] != nil || root["oneOf"] != nil { // the result has one shape for each audience
 		root["type"] = "object"
 	}
 	if root["type"] != "object" {
@@ -188,6 +191,7 @@ type object struct {
 	inline     inliner
 }
 
+// add adds one argument. It returns an error if the name is taken.
 func (o *object) add(name string, s *huma.Schema, description string, required bool) error {
 	if o.properties[name] != nil || name == keyArgument || name == codeArgument {
 		return fmt.Errorf("two arguments are called %s", name)
@@ -220,6 +224,7 @@ func (o *object) addAll(body *huma.Schema) error {
 	return nil
 }
 
+// json returns the schema of all arguments.
 func (o *object) json() (json.RawMessage, error) {
 	root := map[string]any{"type": "object", "properties": o.properties, "additionalProperties": false}
 	if len(o.required) > 0 {
@@ -228,10 +233,11 @@ func (o *object) json() (json.RawMessage, error) {
 	return json.Marshal(root)
 }
 
-// inliner makes the document's schemas self-contained and portable: clients of
-// some models resolve no reference and accept only one type in a schema.
+// inliner converts schemas of the OpenAPI document to schemas without references and
+// with only one type each. Clients of some models support nothing else.
 type inliner struct{ schemas huma.Registry }
 
+// convert returns the JSON of a schema without references.
 func (d inliner) convert(s *huma.Schema) (map[string]any, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -244,10 +250,11 @@ func (d inliner) convert(s *huma.Schema) (map[string]any, error) {
 	return d.object(tree, 0)
 }
 
-// deepestSchema is a depth above that of any schema. A reference to itself
-// exceeds it.
+// deepestSchema is more levels of nesting than any schema has. A schema that refers to
+// itself exceeds it.
 const deepestSchema = 40
 
+// rewrite converts every schema in a JSON value. depth is the value's level of nesting.
 func (d inliner) rewrite(node any, depth int) (_ any, err error) {
 	if depth > deepestSchema {
 		return nil, errors.New("a schema contains itself")
@@ -278,7 +285,7 @@ func (d inliner) object(n map[string]any, depth int) (_ map[string]any, err erro
 		maps.Copy(tree, n)
 		return tree, err
 	}
-	delete(n, "patternDescription") // huma writes it and JSON Schema does not define it
+	delete(n, "patternDescription") // huma writes this keyword, which JSON Schema does not define
 	for name, child := range n {
 		if n[name], err = d.rewrite(child, depth+1); err != nil {
 			return nil, err

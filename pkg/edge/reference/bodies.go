@@ -74,8 +74,8 @@ func enumOrNull(s *huma.Schema) *huma.Schema {
 		OneOf: []*huma.Schema{values, {Type: "null"}}}
 }
 
-// describeTexts adds the rules of texts to the members of an object, and to the
-// members of the objects in it.
+// describeTexts adds the pattern of allowed texts (api.DocumentText) to the members of an
+// object, and to the members of the objects in it.
 func describeTexts(doc *huma.OpenAPI, s *huma.Schema) {
 	if s.Ref != "" {
 		s = doc.Components.Schemas.SchemaFromRef(s.Ref)

@@ -14,10 +14,11 @@ import (
 	"svc/pkg/edge/api"
 )
 
+// schemaPrefix begins a reference to a schema of the document.
 const schemaPrefix = "#/components/schemas/"
 
-// Document returns the OpenAPI 3.1 document of the rows and of the OAuth
-// endpoints. phrase returns the consent page's text for a scope.
+// Document returns the OpenAPI 3.1 document of the API's endpoints, which the rows declare,
+// and of the OAuth endpoints. phrase returns the consent page's text for a scope.
 func Document(baseURL string, phrase func(scope string) string, rows ...api.Row) (*huma.OpenAPI, error) {
 	s, err := api.New(api.Config{BaseURL: baseURL}, rows...)
 	if err != nil {
@@ -59,7 +60,7 @@ func Document(baseURL string, phrase func(scope string) string, rows ...api.Row)
 	return doc, nil
 }
 
-// finish adds the description and the headers of success responses.
+// finish adds descriptions and headers to the success responses of an operation.
 func finish(op *huma.Operation) {
 	for status, response := range op.Responses {
 		if response.Ref != "" || !strings.HasPrefix(status, "2") {
@@ -78,14 +79,16 @@ func finish(op *huma.Operation) {
 	}
 }
 
+// requestID describes the header X-Request-Id of a response.
 var requestID = &huma.Param{Description: "Id of the request: the caller's X-Request-Id if it has 1 to 128 letters, " +
 	"digits and ._:=+/-, else a new id.",
 	Schema: &huma.Schema{Type: huma.TypeString}}
 
-// extension ends the description of a member that the specification does not have.
+// extension is the last sentence in the description of a member that the specification
+// does not have.
 const extension = "An extension of the specification."
 
-// markExtensions marks the members of a specified schema that are extensions.
+// markExtensions marks the members of the schema that the specification does not have.
 func markExtensions(s *huma.Schema) {
 	for _, member := range s.Properties {
 		if strings.HasSuffix(member.Description, extension) {
@@ -119,7 +122,8 @@ func Operations(path *huma.PathItem) []*huma.Operation {
 	return out
 }
 
-// tags returns the groups of operations, in the order of the reference page.
+// tags returns the groups of the document's operations: those of known in their order,
+// then the others by name.
 func tags(doc *huma.OpenAPI, known []*huma.Tag) []*huma.Tag {
 	used := map[string]bool{}
 	for _, path := range doc.Paths {

@@ -11,9 +11,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// fixedText is what no row changes of the document: the OAuth endpoints, the error
-// responses of the API, and the groups of operations in the order of the reference
-// page.
+// fixedText is the part of the document that does not come from rows: the OAuth
+// endpoints, the error responses of the API, and the groups of operations in the order of
+// the reference page.
 //
 //go:embed fixed.json
 var fixedText []byte
@@ -32,7 +32,7 @@ type fixed struct {
 // readFixed decodes fixed.json. Examples stay texts, because a map would sort their
 // members.
 func readFixed() (out fixed, err error) {
-	text := bytes.ReplaceAll(fixedText, []byte(`"$ref":`), []byte(`"ref":`)) // huma's types have no JSON names
+	text := bytes.ReplaceAll(fixedText, []byte(`"$ref":`), []byte(`"ref":`)) // huma's field Ref has no JSON name
 	err = json.Unmarshal(text, &out, json.MatchCaseInsensitiveNames(true), json.RejectUnknownMembers(true),
 		json.WithUnmarshalers(json.UnmarshalFromFunc(func(from *jsontext.Decoder, example *any) error {
 			value, err := from.ReadValue()

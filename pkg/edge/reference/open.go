@@ -8,15 +8,15 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Open makes the document the one to publish: a response and a message to a webhook
-// may have members that it does not declare, because later versions add some. What a
-// request may have stays closed. A schema of both becomes two, and that of the
-// requests has the suffix Input.
+// Open prepares the document for publication. A response and a message to a webhook may
+// have members that the document does not declare, because later versions add some. The
+// members of a request are all declared. If requests and responses share a schema, Open
+// divides it into two; the one for requests gets the suffix Input.
 func Open(doc *huma.OpenAPI) {
 	schemas := doc.Components.Schemas
 	requests, answers := bodies(doc)
 	asked, answered := reached(schemas, requests), reached(schemas, answers)
-	twice := map[string]string{} // the reference for requests, by that of both
+	twice := map[string]string{} // the new reference for requests, by the shared reference
 	for name, s := range schemas.Map() {
 		if asked[s] && answered[s] && isClosed(s) {
 			twice[schemaPrefix+name] = schemaPrefix + name + "Input"
@@ -39,9 +39,10 @@ func Open(doc *huma.OpenAPI) {
 	}
 }
 
+// isClosed reports whether the schema allows no undeclared members.
 func isClosed(s *huma.Schema) bool { return s.AdditionalProperties == false }
 
-// clone copies a schema with the schemas that stand in it.
+// clone copies a schema and the schemas inside it.
 func clone(s *huma.Schema) *huma.Schema {
 	if s == nil {
 		return nil
@@ -61,7 +62,8 @@ func clone(s *huma.Schema) *huma.Schema {
 	return &out
 }
 
-// bodies returns the schemas of the requests and those of what is sent.
+// bodies returns the schemas of what clients send (requests), and of what the service
+// sends (answers): responses, and messages to webhooks.
 func bodies(doc *huma.OpenAPI) (requests, answers []*huma.Schema) {
 	take := func(into *[]*huma.Schema, content map[string]*huma.MediaType) {
 		for _, media := range content {
@@ -88,7 +90,7 @@ func bodies(doc *huma.OpenAPI) (requests, answers []*huma.Schema) {
 	return requests, answers
 }
 
-// reached returns the schemas that the schemas contain or refer to, and themselves.
+// reached returns the given schemas and all that they contain or refer to.
 func reached(schemas huma.Registry, from []*huma.Schema) map[*huma.Schema]bool {
 	out := map[*huma.Schema]bool{}
 	var visit func(s *huma.Schema)

@@ -38,6 +38,7 @@ func describeWebhooks(doc *huma.OpenAPI, rows []api.Row) error {
 	return nil
 }
 
+// media returns the content of a JSON body, with the schema of the example's type.
 func media(doc *huma.OpenAPI, example any) (map[string]*huma.MediaType, error) {
 	text, err := json.Marshal(example)
 	if err != nil {
@@ -47,14 +48,15 @@ func media(doc *huma.OpenAPI, example any) (map[string]*huma.MediaType, error) {
 	known := len(registry.Map())
 	schema := registry.Schema(reflect.TypeOf(example), true, "")
 	if name := strings.TrimPrefix(schema.Ref, schemaPrefix); len(registry.Map()) > known {
-		schema = registry.Map()[name] // no endpoint has it, so it stands in place
+		schema = registry.Map()[name] // no endpoint uses the schema, so it is inlined
 		delete(registry.Map(), name)
 	}
 	return map[string]*huma.MediaType{"application/json": {Schema: schema, Example: json.RawMessage(text)}}, nil
 }
 
-// signature are the headers of a message (Standard Webhooks 1.0). They stand in every
-// operation, because a generator for Go drops the components that only webhooks use.
+// signature are the headers of a webhook's message (Standard Webhooks 1.0). Each
+// operation has its own copy, because a generator for Go drops the components that only
+// webhooks use.
 var signature = []*huma.Param{
 	header("webhook-id", "Identifies the message. It is the same in each attempt."),
 	header("webhook-timestamp", "When this attempt began, in Unix seconds."),
@@ -62,6 +64,7 @@ var signature = []*huma.Param{
 		"While a secret is replaced, two of them with a space between."),
 }
 
+// header returns a required header parameter.
 func header(name, text string) *huma.Param {
 	return &huma.Param{Name: name, In: "header", Required: true, Description: text,
 		Schema: &huma.Schema{Type: huma.TypeString}}

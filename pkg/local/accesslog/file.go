@@ -13,8 +13,8 @@ import (
 
 const (
 	fileName = "requests.log"
-	// maxFile is the size, in bytes, above which the file replaces the one
-	// older file.
+	// maxFile is the size, in bytes, above which the file is rotated: it replaces the
+	// one older file.
 	maxFile = 8 << 20
 )
 
@@ -33,6 +33,7 @@ func OpenFile(dir string) (*File, error) {
 	return f, f.open()
 }
 
+// open opens the current file, and ends a line that was cut short.
 func (f *File) open() (err error) {
 	f.file, err = os.OpenFile(filepath.Join(f.dir, fileName), os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
 	if err != nil {
@@ -52,7 +53,7 @@ func (f *File) open() (err error) {
 	return nil
 }
 
-// Add appends the entry.
+// Add appends the entry to the file.
 func (f *File) Add(e Entry) error {
 	line, err := json.Marshal(e)
 	if err != nil {
@@ -73,6 +74,7 @@ func (f *File) Add(e Entry) error {
 	return nil
 }
 
+// rotate makes the current file the older one, and begins a new file.
 func (f *File) rotate() error {
 	path := filepath.Join(f.dir, fileName)
 	if err := errors.Join(f.file.Close(), os.Rename(path, path+".1")); err != nil {
@@ -88,8 +90,8 @@ func (f *File) Close() error {
 	return f.file.Close()
 }
 
-// Find returns the entries that have the id, oldest first. A caller may use one
-// id for several requests.
+// Find returns the entries of the request id in the data folder dir, oldest first. A
+// caller may use one id for several requests.
 func Find(dir, requestID string) ([]Entry, error) {
 	var found []Entry
 	for _, name := range []string{fileName + ".1", fileName} {
@@ -104,7 +106,7 @@ func Find(dir, requestID string) ([]Entry, error) {
 			var e Entry
 			if json.Unmarshal(line, &e) == nil && e.Has(requestID) {
 				found = append(found, e)
-			} // skip a line that a kill cut short
+			} // a line that a kill cut short is skipped
 		}
 	}
 	return found, nil

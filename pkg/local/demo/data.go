@@ -26,19 +26,19 @@ var text []byte
 // demo is the content of demo.json.
 var demo = read()
 
-// content is all that the demo has, apart from what exports.go writes. People and
-// service types count from 1, spots from 0, and 0 is nobody and nothing.
+// content is all of the demo's data, except what exports.go writes. Numbers of people and
+// service types count from 1, and 0 means none. Indexes of spots count from 0.
 type content struct {
 	Tenants   []demoTenant
 	Support   account // the operator of metro and harbor
 	Rides     []ride  // the trips of each tenant
 	Cards     []card
 	Addresses []saved
-	Roadmap   []suggestion // in English and Portuguese
+	Roadmap   []suggestion // the posts are in English and Portuguese
 }
 
-// demoTenant is one tenant of the demo. The trips of the sandbox are those that its
-// robots drive.
+// demoTenant is one tenant of the demo. The sandbox has no trips of its own: its robots
+// (simulated riders and drivers) make them.
 type demoTenant struct {
 	Tenant     tenant.Tenant
 	Branding   map[string]string
@@ -49,19 +49,19 @@ type demoTenant struct {
 	Operators  []account
 	Drivers    []driver.Record
 	Riders     []customer.Record
-	Spots      []spot // start and end points of trips; the fifth is the airport
-	Shift      age    // added to the age of trips in rides that are older than an hour
-	Notes      map[int]string
-	Reasons    []string // reasons of cancelled trips
+	Spots      []spot         // start and end points of trips; the fifth is the airport
+	Shift      age            // added to the age of trips in rides that are older than an hour
+	Notes      map[int]string // notes of trips, by number of the trip, from 1
+	Reasons    []string       // reasons of cancelled trips
 	Businesses []delivery.Business
 	Menus      map[int][]dish // by number of the business, from 1
 	Orders     []order
 }
 
-// rules is a settings document. What demo.json does not set has its default.
+// rules is a settings document. A setting that demo.json does not set has its default.
 type rules settings.Document
 
-// UnmarshalJSON implements json.Unmarshaler.
+// UnmarshalJSON implements json.Unmarshaler: it sets the defaults, then the given settings.
 func (r *rules) UnmarshalJSON(text []byte) error {
 	*r = rules(settings.Default)
 	from := json.NewDecoder(bytes.NewReader(text))
@@ -69,6 +69,7 @@ func (r *rules) UnmarshalJSON(text []byte) error {
 	return from.Decode((*settings.Document)(r))
 }
 
+// account is an operator.
 type account struct{ ID, Email, FirstName, LastName string }
 
 // spot is an address with its coordinates.
@@ -77,9 +78,10 @@ type spot struct {
 	Lat, Lng json.Number
 }
 
-// ride is one demo trip: when, who, from where to where, and its final status.
+// ride is one demo trip: when, who, from where to where, and its final status. Rider,
+// Driver and Service are numbers from 1; 0 means none.
 type ride struct {
-	Ago           age // since it was requested
+	Ago           age // time since the request
 	Rider, Driver int
 	From, To      int // indexes of spots
 	Service       int
@@ -87,7 +89,8 @@ type ride struct {
 	Status        trip.Status
 }
 
-// order is one order of the demo.
+// order is one delivery order of the demo. Business, Rider and Driver are numbers from 1; a
+// Driver of 0 means none.
 type order struct {
 	Business, Rider, Driver int
 	Status                  string
@@ -102,7 +105,8 @@ type dish struct {
 	Price         money.Amount
 }
 
-// card is a payment method of a rider, which expires in a month so many years ahead.
+// card is a payment card of a rider. It expires in the month Month, Years years after the
+// demo is loaded.
 type card struct {
 	Rider, Month, Years int
 	Brand, Last4        string
@@ -116,7 +120,7 @@ type saved struct {
 	Ago          age
 }
 
-// suggestion is one post of the demo's roadmap.
+// suggestion is one feedback post of the demo's roadmap.
 type suggestion struct {
 	By       voter
 	Kind     string
@@ -125,7 +129,7 @@ type suggestion struct {
 	Title    string
 	TitleEn  string
 	Texts    feedback.Texts
-	Days     int // ago
+	Days     int // age in days when the demo is loaded
 	Voters   []voter
 	Comments []reply
 }
@@ -133,19 +137,21 @@ type suggestion struct {
 // reply is one comment on a post.
 type reply struct {
 	By   voter
-	Days int // ago
+	Days int // age in days when the demo is loaded
 	Text string
 }
 
-// voter is a demo operator in one of the operator's tenants, such as "metro both".
+// voter is a demo operator and the tenant in which the operator acts, written as slug and
+// person, such as "metro both".
 type voter struct{ slug, person string }
 
-// UnmarshalText parses slug and person.
+// UnmarshalText parses a slug, a blank and a person.
 func (v *voter) UnmarshalText(text []byte) error {
 	v.slug, v.person, _ = strings.Cut(string(text), " ")
 	return nil
 }
 
+// id returns the operator's id.
 func (v voter) id() string { return id(ids.Person, v.person, 1) }
 
 // age is a duration such as 30h.

@@ -18,8 +18,8 @@ var untilStatus = map[string]time.Duration{"ACCEPTED": 2 * time.Minute, "PREPARI
 	"READY":     19 * time.Minute,
 	"PICKED_UP": 24 * time.Minute, "DELIVERED": 38 * time.Minute, "CANCELLED": 4 * time.Minute}
 
-// delivery writes businesses, orders, and the riders' saved addresses and
-// cards.
+// delivery writes the businesses and orders of the tenant p, and its riders' saved
+// addresses and cards.
 func (l *loader) delivery(ctx context.Context, t table.Tenant, p demoTenant) error {
 	slug := p.Tenant.Slug
 	for _, b := range p.Businesses {
@@ -59,7 +59,8 @@ func (l *loader) delivery(ctx context.Context, t table.Tenant, p demoTenant) err
 	return nil
 }
 
-// menus writes the menus, with numbers that count through all of them.
+// menus writes the menus of the tenant's businesses. The ids of the items are numbered
+// through all menus.
 func (l *loader) menus(ctx context.Context, t table.Tenant, p demoTenant) error {
 	n := 0
 	for number := range p.Businesses {
@@ -76,6 +77,7 @@ func (l *loader) menus(ctx context.Context, t table.Tenant, p demoTenant) error 
 	return nil
 }
 
+// addresses writes the riders' saved addresses. It skips those that exist.
 func (l *loader) addresses(ctx context.Context, t table.Tenant, p demoTenant) error {
 	for i, a := range demo.Addresses {
 		spot, rider := p.Spots[a.Spot%len(p.Spots)], id(ids.Customer, p.Tenant.Slug, a.Rider)
@@ -89,7 +91,7 @@ func (l *loader) addresses(ctx context.Context, t table.Tenant, p demoTenant) er
 		if at, err := t.Get(ctx, it.Key); err != nil {
 			return err
 		} else if at.Found() {
-			continue // written by an interrupted load
+			continue // an interrupted load wrote the address
 		}
 		if err := t.Load(ctx, it); err != nil {
 			return err

@@ -16,7 +16,8 @@ import (
 // Export is the id of the demo's export.
 var Export = id(ids.Export, "metro", 1)
 
-// exports writes an export whose file was deleted three days ago, and an import.
+// exports writes an export of ten days ago, whose file was deleted after a week, and the
+// imports that imported returns.
 func (l *loader) exports(ctx context.Context, t table.Tenant) error {
 	created := l.now.AddDate(0, 0, -10)
 	job, err := export.New("trips", "csv", []string{"id", "requestedAt", "status", "finalFare", "currency"}, "", "",
@@ -33,13 +34,13 @@ func (l *loader) exports(ctx context.Context, t table.Tenant) error {
 	return t.Load(ctx, append(l.imported(t, created, by), it)...)
 }
 
-// Import is the id of the demo's import.
+// Import is the id of the demo's import of customers.
 var Import = id(ids.Import, "metro", 1)
 
-// imported returns an import of the same day, with the fault of one row, and an import
-// of trips that was undone.
+// imported returns the items of two imports at the time created: an import of customers,
+// with a fault in one row of its file, and an import of trips that was undone.
 func (l *loader) imported(t table.Tenant, created time.Time, by authz.Standing) []table.Item {
-	job, _ := imports.New(imports.Options{Kind: "customers"}, created) // a known kind
+	job, _ := imports.New(imports.Options{Kind: "customers"}, created) // no error, because the kind is known
 	job.ID, job.Status, job.Rows, job.Bytes, job.Created, job.Unchanged = Import, imports.Done, 6, 430, 2, 3
 	job.Failed = 1
 	job.UpdatedAt, job.Ignored = timestamp.Format(created.Add(time.Minute)), []string{"Notes"}
@@ -60,14 +61,14 @@ func (l *loader) imported(t table.Tenant, created time.Time, by authz.Standing) 
 	return items
 }
 
-// The ids of the demo's requests about persons: one of an operator, which is ready,
-// and one of a rider.
+// The ids of the demo's privacy requests: one of an operator, which is ready, and one of
+// a rider about the rider's own data.
 var (
 	Privacy    = id(ids.Privacy, "metro", 1)
 	OwnPrivacy = id(ids.Privacy, "metro", 2)
 )
 
-// privacy writes requests about two riders.
+// privacy writes two requests to erase the data of a rider.
 func (l *loader) privacy(ctx context.Context, t table.Tenant) error {
 	at := timestamp.Format(l.now.AddDate(0, 0, -1))
 	request := func(name string, customer int, kind string, status privacy.Status) privacy.PrivacyRequest {

@@ -11,8 +11,8 @@ import (
 	"svc/pkg/domain/feedback"
 )
 
-// feedback writes the roadmap. It skips a post that exists, because the post
-// is written after everything that belongs to it.
+// feedback writes the roadmap's posts, votes and comments. It writes a post after its
+// votes and comments. So if a post exists, all of these exist, and feedback skips them.
 func (l *loader) feedback(ctx context.Context) error {
 	roadmap := l.db.Platform(feedback.Kinds...)
 	for i, s := range demo.Roadmap {
@@ -34,7 +34,8 @@ func (l *loader) feedback(ctx context.Context) error {
 	return nil
 }
 
-// suggestion returns the post's items, with the post itself last.
+// suggestion returns the items of the n-th post: its comments, its other items, and the
+// post itself last. post is the post's id.
 func (l *loader) suggestion(s suggestion, n int, post string) []table.Item {
 	at := timestamp.Format(l.now.AddDate(0, 0, -s.Days).Add(-time.Duration(n) * 37 * time.Minute))
 	moved := at
@@ -55,7 +56,7 @@ func (l *loader) suggestion(s suggestion, n int, post string) []table.Item {
 	return append(append(out, items[1:]...), items[0])
 }
 
-// votes writes the post's votes, so that every vote in the post's count exists.
+// votes writes the votes of the post with the id post. The stored post counts these votes.
 func (l *loader) votes(ctx context.Context, s suggestion, post string) error {
 	at := timestamp.Format(l.now.AddDate(0, 0, -s.Days))
 	roadmap := l.db.Platform(feedback.Kinds...)

@@ -24,7 +24,7 @@ import (
 	"svc/pkg/domain/tenant"
 )
 
-// robots is how many drivers of the sandbox are robots.
+// robots is the number of robots, which are simulated drivers, in the sandbox.
 const robots = 40
 
 // who names the loader in the audit log.
@@ -35,9 +35,10 @@ type loader struct {
 	db   *table.DB
 	now  time.Time
 	by   audit.By
-	hash string
+	hash string // hash of Password, for every person
 }
 
+// Declares that the items of type demo (see marker) have no personal data.
 var _ = table.Kind[any]{Type: "demo", Personal: "nothing"}
 
 // Load loads the demo into the table once; a marker records that it is loaded.
@@ -82,13 +83,15 @@ func Load(ctx context.Context, db *table.DB, now time.Time) (loaded bool, err er
 	return true, nil
 }
 
+// marker is the key of the item that records that the demo was loaded.
 func marker(t table.Tenant) table.Key { return t.Key("DEMO", "DEMO") }
 
-// sandboxMarker is the key of the item that says that the sandbox was loaded. Somebody
-// may have deleted it since.
+// sandboxMarker is the key of the item that records that the sandbox was loaded. The
+// sandbox may have been deleted since.
 func sandboxMarker(t table.Tenant) table.Key { return t.Key("DEMO", "SANDBOX") }
 
-// addSandbox adds the sandbox to a demo that was loaded before there was one.
+// addSandbox adds the sandbox to a demo that was loaded by a build without a sandbox. first
+// is the tenant that has the markers.
 func (l *loader) addSandbox(ctx context.Context, first table.Tenant) error {
 	if it, err := first.Get(ctx, sandboxMarker(first)); err != nil || it.Found() {
 		return err
@@ -108,7 +111,7 @@ func (l *loader) addSandbox(ctx context.Context, first table.Tenant) error {
 	return first.Load(ctx, table.Item{Key: sandboxMarker(first), Type: "demo"})
 }
 
-// once ignores the error for an item that an interrupted load wrote.
+// once returns err, but nil for an item that exists because an interrupted load wrote it.
 func once(err error) error {
 	for _, there := range []error{table.ErrCondition, tenant.ErrSlugTaken, login.ErrTaken, person.ErrTaken,
 		person.ErrMember} {
@@ -119,6 +122,8 @@ func once(err error) error {
 	return err
 }
 
+// tenant writes the tenant p with its branding, settings, services, zones and people, and
+// then its trips and deliveries. A sandbox gets robots instead.
 func (l *loader) tenant(ctx context.Context, p demoTenant) error {
 	if _, err := (tenant.Store{DB: l.db}).CreateAs(ctx, l.by, p.Tenant); once(err) != nil {
 		return err
@@ -163,7 +168,7 @@ func (l *loader) tenant(ctx context.Context, p demoTenant) error {
 	return l.delivery(ctx, t, p)
 }
 
-// seen is the age of a driver's last reported position.
+// seen is the age of a driver's last reported position, by the driver's status.
 var seen = map[string]time.Duration{driver.Online: 20 * time.Second, driver.Busy: 5 * time.Second}
 
 // people writes the tenant's drivers and riders.

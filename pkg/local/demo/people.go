@@ -13,7 +13,7 @@ const Password = "demo-password"
 
 // Person is a demo person who can sign in.
 type Person struct {
-	Tenant   string // slug; "" for the operator of both
+	Tenant   string // slug; "" for the operator of both metro and harbor
 	Audience authz.Audience
 	ID       string
 	Email    string
@@ -28,8 +28,7 @@ func id(kind, slug string, n int) string {
 }
 
 // People lists the people of metro, harbor and the sandbox, then the operator of
-// metro and harbor.
-// Within a tenant, the operators come first.
+// metro and harbor. Within a tenant, the operators come first.
 func People() (out []Person) {
 	for _, p := range demo.Tenants {
 		slug := p.Tenant.Slug
@@ -47,7 +46,7 @@ func People() (out []Person) {
 	return append(out, Person{"", authz.Dashboard, one.ID, one.Email, one.FirstName, one.LastName})
 }
 
-// Look returns the name and the branding of a demo company.
+// Look returns the name and the branding of the demo company with the slug.
 func Look(slug string) (name string, look map[string]string) {
 	p := demo.bySlug(slug)
 	return p.Tenant.Name, maps.Clone(p.Branding)

@@ -39,7 +39,7 @@ func (l *loader) trips(ctx context.Context, t table.Tenant, p demoTenant) error 
 		if at, err := t.Get(ctx, trip.Key(t, tr.ID)); err != nil {
 			return err
 		} else if at.Found() {
-			continue // written by an interrupted load; it may have changed since
+			continue // an interrupted load wrote the trip; it may have changed since
 		}
 		if err := t.Load(ctx, tr.Item(t, 1)); err != nil {
 			return err
@@ -48,7 +48,8 @@ func (l *loader) trips(ctx context.Context, t table.Tenant, p demoTenant) error 
 	return nil
 }
 
-// ride takes a trip through its transitions with the trip package's own rules.
+// ride returns the n-th trip in its final status. It applies the trip package's own
+// transitions.
 func (l *loader) ride(p demoTenant, r ride, n int, service table.Item) (trip.Trip, error) {
 	at := l.now.Add(-r.Ago.Duration - after(n, 1_009, time.Millisecond, 47*time.Second))
 	if r.Ago.Duration > time.Hour {
@@ -101,11 +102,12 @@ func (l *loader) ride(p demoTenant, r ride, n int, service table.Item) (trip.Tri
 	return tr, nil
 }
 
+// ends returns the spots at which a ride begins and ends.
 func (p demoTenant) ends(r ride) (from, to spot) {
 	return p.Spots[r.From%len(p.Spots)], p.Spots[r.To%len(p.Spots)]
 }
 
-// request returns the rider's request.
+// request returns what the rider asks for in the n-th trip.
 func (p demoTenant) request(r ride, n int) trip.Ride {
 	from, to := p.ends(r)
 	ride := trip.Ride{OriginAddress: from.Address, OriginLat: from.Lat, OriginLng: from.Lng, DestAddress: &to.Address,
@@ -123,7 +125,7 @@ func (p demoTenant) request(r ride, n int) trip.Ride {
 	return ride
 }
 
-// driven returns the length of the ride in kilometres (a third more than the
+// driven returns the length of the n-th ride in kilometres (a third more than the
 // straight line) and its duration in seconds.
 func (p demoTenant) driven(r ride, n int) (km, seconds decimal.Decimal) {
 	from, to := p.ends(r)
@@ -133,29 +135,32 @@ func (p demoTenant) driven(r ride, n int) (km, seconds decimal.Decimal) {
 	km = decimal.NewFromFloat(math.Hypot(north, east) * 111.2 * 4 / 3).Round(1)
 	pace := 110 + 17*n%60 // seconds per kilometre
 	if km.IntPart() > 9 {
-		pace = 80 + 7*n%20 // by motorway
+		pace = 80 + 7*n%20 // seconds per kilometre by motorway
 	}
 	return km, km.Mul(decimal.NewFromInt(int64(pace))).Round(0)
 }
 
-// reached reports whether a trip whose status is now is at the given status or
-// past it.
+// reached reports whether a trip with the status now has reached the given status: it is
+// at this status or past it.
 func reached(now, status trip.Status) bool {
 	way := []trip.Status{trip.Assigned, trip.DriverArrived, trip.InProgress, trip.Completed}
 	return slices.Index(way, now) >= slices.Index(way, status)
 }
 
-// after returns a duration below most that differs from trip to trip.
+// after returns a duration below most, which differs from trip to trip. n is the number of
+// the trip. factor and unit give each use of after other durations.
 func after(n, factor int, unit, most time.Duration) time.Duration {
 	return time.Duration(n*n*factor) * unit % most
 }
 
+// measured returns what the driver reports at the end: fare, distance and duration.
 func measured(p demoTenant, r ride, km, seconds decimal.Decimal) trip.Measured {
 	amount, _ := p.prices(r).Of(fare.Measures{Kilometres: &km, Seconds: &seconds}, p.Tenant.Currency)
 	return trip.Measured{FinalFare: money.Ptr(amount), Distance: money.Ptr(km), Duration: money.Ptr(seconds)}
 }
 
-// prices returns those of the ride's service. Without a service a kilometre costs 2.
+// prices returns the prices of the ride's service type. Without a service type a
+// kilometre costs 2.
 func (p demoTenant) prices(r ride) fare.Prices {
 	if r.Service == 0 {
 		return fare.Prices{PerKm: "2", Step: p.Settings.Pricing.RoundFareToMultiple}
@@ -163,8 +168,8 @@ func (p demoTenant) prices(r ride) fare.Prices {
 	return estimate.PricesOf(p.Services[r.Service-1].ServiceType, p.Settings.Pricing)
 }
 
-// code returns the code of a trip or an order: eight characters derived from
-// tenant and number.
+// code returns the code of a trip or an order: eight characters derived from the slug of
+// the tenant and the number n.
 func code(slug string, n int) string {
 	sum := sha256.Sum256([]byte(slug + strconv.Itoa(n)))
 	out := make([]byte, 8)

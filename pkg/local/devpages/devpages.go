@@ -1,8 +1,8 @@
 // Package devpages serves the pages that exist in `svc dev` only:
 //
 //	/dev/callback  a client that shows every step of an OAuth sign-in
-//	/dev/mail      the outbox
-//	/dev/streams   the lags that `svc status` shows
+//	/dev/mail      the mails that the service would have sent
+//	/dev/streams   how far each stream function is behind, for `svc status`
 //	/dev/process   the memory and goroutines of the process
 //
 // No deployed function contains this package.
@@ -22,7 +22,7 @@ import (
 	"svc/pkg/access/authz"
 )
 
-// The addresses of the pages.
+// The paths of the pages.
 const (
 	Callback = "/dev/callback"
 	Outbox   = "/dev/mail"
@@ -35,7 +35,7 @@ var files embed.FS
 
 var pages = template.Must(template.ParseFS(files, "*.html"))
 
-// mailKept is the number of messages that the outbox keeps, the newest.
+// mailKept is the number of mails that the outbox keeps: the newest ones.
 const mailKept = 100
 
 // Message is a mail that the service would have sent.
@@ -44,7 +44,7 @@ type Message struct {
 	To, Subject, Text string
 }
 
-// Lines returns the text, line by line, and which lines are links.
+// Lines returns the lines of the mail's text, and which of them are links.
 func (m Message) Lines() []Line {
 	var lines []Line
 	for line := range strings.Lines(m.Text) {
@@ -60,7 +60,7 @@ type Line struct {
 	Link bool
 }
 
-// Pages keeps the messages and serves the pages. The zero value is ready.
+// Pages keeps the mails and serves the pages. The zero value is ready.
 type Pages struct {
 	// Hosts are further names to which the gateway answers, in lower case.
 	Hosts []string
@@ -70,17 +70,18 @@ type Pages struct {
 	mu   sync.Mutex
 	mail []Message // oldest first
 
-	lag func() map[string]time.Duration
+	lag func() map[string]time.Duration // set by ShowLag; nil before its call
 }
 
-// ShowLag makes Streams serve the lag of each stream function, for `svc status`.
+// ShowLag makes the page at Streams serve what lag returns: how far each stream function
+// is behind.
 func (p *Pages) ShowLag(lag func() map[string]time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lag = lag
 }
 
-// streams serves the lags in nanoseconds, by function.
+// streams serves the lags of the stream functions as JSON, in nanoseconds by function.
 func (p *Pages) streams(w http.ResponseWriter, _ *http.Request) {
 	p.mu.Lock()
 	lag := p.lag
@@ -93,7 +94,7 @@ func (p *Pages) streams(w http.ResponseWriter, _ *http.Request) {
 	_ = json.NewEncoder(w).Encode(lag()) // an error means that the caller disconnected
 }
 
-// Send adds a message to the outbox. It is an oauth.Mailer.
+// Send adds a mail to the outbox. It is an oauth.Mailer.
 func (p *Pages) Send(_ context.Context, to, subject, text string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -102,8 +103,8 @@ func (p *Pages) Send(_ context.Context, to, subject, text string) error {
 	return nil
 }
 
-// Wrap serves the pages, and passes every other request that guard accepts to
-// next.
+// Wrap returns a handler that serves the pages and passes all other requests to next. It
+// first rejects every request that guard does not accept.
 func (p *Pages) Wrap(next http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /dev/", own(http.HandlerFunc(http.NotFound)))
@@ -121,12 +122,13 @@ func (p *Pages) Wrap(next http.Handler) http.Handler {
 			mux.ServeHTTP(w, r)
 			return
 		}
-		next.ServeHTTP(w, r) // the mux would clean its path
+		next.ServeHTTP(w, r) // not through the mux, which would clean the path
 	}))
 }
 
-// own sets the headers of the pages. They exist by this machine's names only,
-// not at a tenant's domain.
+// own wraps a handler of the pages. It answers 404 unless the request's host is a name of
+// this machine, so that a tenant's domain has no such pages. It also sets the security
+// headers.
 func own(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !ownName(hostOf(r)) {
@@ -143,6 +145,7 @@ func own(next http.Handler) http.Handler {
 	})
 }
 
+// callback serves the page of the OAuth client, which knows the scopes of each audience.
 func callback(w http.ResponseWriter, _ *http.Request) {
 	scopes := map[authz.Audience]string{}
 	for _, a := range []authz.Audience{authz.Rider, authz.Driver, authz.Dashboard} {
@@ -151,6 +154,7 @@ func callback(w http.ResponseWriter, _ *http.Request) {
 	render(w, "callback.html", scopes)
 }
 
+// outbox serves the page with the mails, newest first.
 func (p *Pages) outbox(w http.ResponseWriter, _ *http.Request) {
 	p.mu.Lock()
 	mail := slices.Clone(p.mail)
@@ -159,6 +163,7 @@ func (p *Pages) outbox(w http.ResponseWriter, _ *http.Request) {
 	render(w, "mail.html", mail)
 }
 
+// render sends the page of the template name with the data.
 func render(w http.ResponseWriter, name string, data any) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_ = pages.ExecuteTemplate(w, name, data) // an error means that the browser disconnected

@@ -8,7 +8,7 @@ import (
 )
 
 // Held is the number of goroutines and the live memory of the process. The page
-// at Process serves it.
+// /dev/process serves it as JSON.
 type Held struct {
 	Goroutines uint64 `json:"goroutines"`
 	Heap       uint64 `json:"heap"` // bytes that were live at the last garbage collection

@@ -10,22 +10,23 @@ import (
 	"time"
 )
 
-// child is a started process; only one goroutine waits for its end.
+// child is the process of an engine. One goroutine waits for its end and then closes done.
 type child struct {
 	cmd  *exec.Cmd
 	done chan struct{}
 }
 
-// startChild starts cmd on a dedicated operating system thread that lives as
-// long as the child. Linux sends the parent-death signal when the thread that
-// forked ends, not when the process ends.
+// startChild starts cmd on a dedicated operating system thread that lives as long as the
+// child. Linux sends the parent-death signal when the thread that forked ends, not when
+// the process ends. own prepares cmd so that the child gets the signal orphaned when this
+// process dies.
 func startChild(cmd *exec.Cmd, orphaned syscall.Signal,
 	own func(*exec.Cmd, syscall.Signal) (func(), error)) (*child, error) {
 	release, err := own(cmd, orphaned)
 	if err != nil {
 		return nil, err
 	}
-	cmd.WaitDelay = endIn // a process that the engine started may still hold its output
+	cmd.WaitDelay = endIn // then Wait does not wait for a process of the engine that holds the output pipe
 	c := &child{cmd: cmd, done: make(chan struct{})}
 	started := make(chan error, 1)
 	go func() {
@@ -37,7 +38,7 @@ func startChild(cmd *exec.Cmd, orphaned syscall.Signal,
 		if err != nil {
 			return
 		}
-		_ = cmd.Wait() // its output shows how it ended
+		_ = cmd.Wait() // the engine's output shows how it ended
 		close(c.done)
 	}()
 	if err := <-started; err != nil {
@@ -49,7 +50,7 @@ func startChild(cmd *exec.Cmd, orphaned syscall.Signal,
 // endIn is how long an engine may take to end after a signal.
 const endIn = 3 * time.Second
 
-// end sends the signal and waits for the end, at most endIn before it kills.
+// end sends the signal and waits for the child's end. After endIn it kills the child.
 func (c *child) end(signal syscall.Signal) {
 	_ = c.cmd.Process.Signal(signal)
 	select {
@@ -60,7 +61,8 @@ func (c *child) end(signal syscall.Signal) {
 	}
 }
 
-// tail forwards output and keeps its last part.
+// tail is a writer for the output of an engine. It keeps the last 4,096 bytes, and forwards
+// everything to another writer, unless that is nil.
 type tail struct {
 	to io.Writer
 
@@ -68,6 +70,7 @@ type tail struct {
 	end []byte
 }
 
+// Write implements io.Writer. It ignores errors of the other writer.
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	t.end = append(t.end, p...)
@@ -81,7 +84,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// last returns the first line that reports an error, else the last line.
+// last returns the first line of the kept output that reports an error, else the last line.
 func (t *tail) last() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -8,7 +8,8 @@ import (
 )
 
 // own gives the child its own process group, so that Ctrl-C reaches only this
-// process. It also sends the child the signal when this process dies.
+// process. The child gets the signal orphaned when this process dies (see tie, also for
+// release).
 func own(cmd *exec.Cmd, orphaned syscall.Signal) (release func(), err error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return tie(cmd, orphaned)

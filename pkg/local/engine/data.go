@@ -8,8 +8,9 @@ import (
 	"path/filepath"
 )
 
-// prepare creates the data folder and a missing data file, and rejects a file
-// that is not a database. key names the database of DynamoDB Local.
+// prepare creates the data folder and a missing data file, and rejects a file that is not
+// a database. data is the engine's file or folder, "" for memory. key is the access key
+// id that selects the database of DynamoDB Local, "" for dynoxide.
 func prepare(kind, dir string) (data, key string, err error) {
 	if kind == DynamoDBLocal {
 		if key, err = accessKey(dir); err != nil {
@@ -66,6 +67,7 @@ func check(kind, file string) error {
 	return nil
 }
 
+// broken returns the error for a data file that cannot be used.
 func broken(file, why string) error {
 	return fmt.Errorf("engine: the data file %s is broken (%s); move it away, or use another --data folder", file, why)
 }

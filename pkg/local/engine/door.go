@@ -13,13 +13,14 @@ import (
 	"strings"
 )
 
-// openDoor gives the engine its URL: a loopback address whose path is a random
-// credential. The door closes when the engine has ended, before Exited's channel does.
+// openDoor starts the engine's door, a reverse proxy, and sets URL: a loopback address
+// whose path is a random credential. The door closes when the engine has ended, before
+// Exited's channel does.
 //
-// The door guards against web pages. It does not guard against programs and users of
-// this machine that look for the engine's own port. There dynoxide gives them the data.
-// DynamoDB Local, which Java opens on all addresses of the machine, gives them an empty
-// database, because they lack the key.
+// The door protects the data from web pages. It does not protect the data from programs
+// and users of this machine that find the engine's own port: there dynoxide serves them
+// the data. DynamoDB Local, which listens on all addresses of the machine, serves them an
+// empty database, because they do not know the key.
 func (e *Engine) openDoor(key string) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -40,9 +41,9 @@ func (e *Engine) openDoor(key string) error {
 }
 
 // door returns a handler that forwards requests to the engine at the URL if their
-// path begins with the secret, and rejects all others and those of web pages. An
-// engine checks no credentials, and lets every origin read its responses. If key is not "", the
-// engine sees it as the access key id, whatever the client has sent.
+// path begins with the secret. It rejects all other requests, and all requests of web
+// pages: the engine itself checks no credentials, and lets every origin read its
+// responses. If key is not "", the door replaces the client's access key id by it.
 func door(engine *url.URL, transport http.RoundTripper, secret, key string) http.Handler {
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {

@@ -40,23 +40,24 @@ type Options struct {
 	Memory bool
 	// Stderr receives the engine's output; nil discards it.
 	Stderr io.Writer
-	// Direct is for the data of tests. dynoxide then has no door, whose forwarding
-	// takes processor time: URL is its own port. DynamoDB Local keeps its door.
+	// Direct is for the data of tests. dynoxide then has no door (see openDoor),
+	// whose forwarding takes processor time: URL is the engine's own port.
+	// DynamoDB Local keeps its door.
 	Direct bool
 }
 
 // Engine is a running engine, or the address of an external one.
 type Engine struct {
 	// URL is the engine's endpoint, without a trailing slash. Its path is a random
-	// credential, except with Direct: who knows the URL has the data.
+	// credential, except with Direct: whoever knows the URL can read the data.
 	URL string
 	// Kind is one of the constants above.
 	Kind string
 
 	child     *child   // nil for an external engine
-	own       *url.URL // where the engine itself listens
+	own       *url.URL // the engine's own address, behind the door
 	transport *http.Transport
-	exited    chan struct{}
+	exited    chan struct{} // see Exited
 	stop      sync.Once
 }
 
@@ -133,7 +134,7 @@ func (p program) run(ctx context.Context, data string, stderr io.Writer) (*Engin
 	said := &tail{to: stderr}
 	cmd.Stdout, cmd.Stderr = said, said
 	if p.Image != "" {
-		if _, err := cmd.StdinPipe(); err != nil { // it ends with this process, and the container with it
+		if _, err := cmd.StdinPipe(); err != nil { // the pipe closes when this process ends, and then the container ends
 			return nil, fmt.Errorf("engine: %w", err)
 		}
 	}
@@ -153,8 +154,8 @@ func (p program) run(ctx context.Context, data string, stderr io.Writer) (*Engin
 	return e, nil
 }
 
-// orphaned returns the signal that ends the engine when this process dies. DynamoDB Local answers a
-// transaction before it commits it, so it must be able to end its work.
+// orphaned returns the signal that the engine gets when this process dies. DynamoDB Local
+// responds to a transaction before it commits it, so it must be able to finish its work.
 func (p program) orphaned() syscall.Signal {
 	if p.Kind == DynamoDBLocal {
 		return syscall.SIGTERM
@@ -162,7 +163,8 @@ func (p program) orphaned() syscall.Signal {
 	return syscall.SIGKILL
 }
 
-// explain turns the last output of an engine that did not start into one line.
+// explain returns a one-line error for an engine that did not start because of err. said is
+// the engine's last output.
 func explain(kind, data, said string, err error) error {
 	switch low := strings.ToLower(said); {
 	case strings.Contains(low, "already in use"), strings.Contains(low, "already allocated"),
@@ -176,6 +178,7 @@ func explain(kind, data, said string, err error) error {
 	return fmt.Errorf("engine: %s does not start: %w", kind, err)
 }
 
+// errExited means that the engine ended before its first response.
 var errExited = errors.New("it ended")
 
 // awaitReady returns when the engine responds over HTTP.
@@ -215,11 +218,12 @@ func (e *Engine) Pid() int {
 // stop an external engine. Stop may be called more than once.
 func (e *Engine) Stop() { e.end(syscall.SIGTERM) }
 
-// Kill kills the engine, as in a crash, and waits for its end. Its current
+// Kill kills the engine, as in a crash, and waits for its end. The engine's current
 // work stays incomplete. The data folder, if there is one, remains for the next
 // engine. Kill does not stop an external engine.
 func (e *Engine) Kill() { e.end(syscall.SIGKILL) }
 
+// end sends the signal to the engine that Start started, once, and waits for its end.
 func (e *Engine) end(signal syscall.Signal) {
 	if e == nil || e.child == nil {
 		return

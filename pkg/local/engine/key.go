@@ -16,7 +16,7 @@ const keyRegion = "us-east-1"
 
 // accessKey returns the random access key id of the data folder, and creates a
 // missing one. DynamoDB Local has a database for each access key id and region, so
-// who does not know the id finds an empty database.
+// a program that does not know the id finds an empty database.
 func accessKey(dir string) (string, error) {
 	if dir == "" {
 		return rand.Text(), nil
@@ -39,9 +39,10 @@ func accessKey(dir string) (string, error) {
 	return key, nil
 }
 
-// adoptShared gives the data of an older build, which served every access key id,
-// to this folder's own. The database itself moves last, so that an interrupted
-// move goes on at the next start.
+// adoptShared renames the database that an older build wrote in dir to file, which is
+// named after the folder's access key id. The older build used one database for all ids.
+// The database file itself moves last, so that an interrupted move continues at the next
+// start.
 func adoptShared(dir, file string) error {
 	shared := filepath.Join(dir, "shared-local-instance.db")
 	if info, err := os.Stat(shared); err != nil || info.Size() == 0 {

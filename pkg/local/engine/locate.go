@@ -51,6 +51,7 @@ func locate(kind string) (program, error) {
 // hasDynoxide reports whether package.json lists a build for this machine.
 const hasDynoxide = runtime.GOOS == "linux" && runtime.GOARCH == "amd64"
 
+// locateDynoxide finds the program of dynoxide. The error says what to do if it is missing.
 func locateDynoxide() (program, error) {
 	path, err := find("dynoxide", func(fi os.FileInfo) bool { return fi.Mode().IsRegular() && fi.Mode()&0o111 != 0 })
 	if err != nil {
@@ -64,8 +65,8 @@ func locateDynoxide() (program, error) {
 	return program{Kind: Dynoxide, Path: path}, nil
 }
 
-// locateDynamoDBLocal prefers the image that `make build` chose for Docker, and
-// uses the jars if Docker does not have it or does not run.
+// locateDynamoDBLocal finds DynamoDB Local: the image that `make build` chose for Docker,
+// or the jars if Docker does not have the image or does not run.
 func locateDynamoDBLocal() (program, error) {
 	if file, err := find("dynamodb-local-image", func(fi os.FileInfo) bool { return fi.Mode().IsRegular() }); err == nil {
 		name, err := os.ReadFile(file)
@@ -93,9 +94,9 @@ func locateDynamoDBLocal() (program, error) {
 	return program{Kind: DynamoDBLocal, Path: path, Java: java}, nil
 }
 
-// find returns the first of these paths that good accepts: $SVC_ENGINE_PATH,
-// the name in the folder of this program, the name in the bin folder of the
-// repository that contains the working directory.
+// find returns the path of the file or folder called name. It is the first of these paths
+// that exists and that good accepts: $SVC_ENGINE_PATH, the name in the folder of this
+// program, the name in the bin folder of the repository with the working directory.
 func find(name string, good func(os.FileInfo) bool) (string, error) {
 	var places []string
 	if path := config.Read(os.Getenv).EnginePath; path != "" {
@@ -183,8 +184,8 @@ const untilInputEnds = `exec 3<&0; java "$@" </dev/null & java=$!; trap 'kill $j
 (cat <&3 >/dev/null; kill $java) & wait $java; wait $java`
 
 // contained returns the arguments of docker that run java with the program's arguments
-// in a container. The container runs as its root,
-// because the image's own user may not write in the data folder.
+// in a container. The container runs as root, because the image's own user may not
+// write in the data folder.
 func (p program) contained(host string, port int, data string) []string {
 	args := []string{"run", "--rm", "--interactive", "--user", "0", "--entrypoint", "/bin/sh",
 		"--publish", net.JoinHostPort(host, strconv.Itoa(port)) + ":8000"}

@@ -13,7 +13,8 @@ const (
 	// dynoxide keeps its data in its own memory. A container's /dev/shm often has
 	// 64 MB.
 	minFree = 1 << 30
-	// staleAfter is longer than Start can take.
+	// staleAfter is the age from which a folder of memoryFile is a leftover. Start
+	// cannot take so long.
 	staleAfter = 2 * attempts * readyIn
 )
 
@@ -45,10 +46,10 @@ func memoryFile(root string) (file string, remove func()) {
 // removeStale removes the folders of processes that were killed while they
 // started an engine.
 func removeStale(root string) {
-	found, _ := filepath.Glob(filepath.Join(root, scratchPrefix+"*")) // the pattern is valid
+	found, _ := filepath.Glob(filepath.Join(root, scratchPrefix+"*")) // no error, because the pattern is valid
 	for _, dir := range found {
 		if info, err := os.Lstat(dir); err == nil && time.Since(info.ModTime()) > staleAfter {
-			_ = os.RemoveAll(dir) // another user's folder stays
+			_ = os.RemoveAll(dir) // the removal fails for another user's folder, which stays
 		}
 	}
 }

@@ -38,7 +38,7 @@ func reservePort(host string) (port int, release func(), err error) {
 	return 0, nil, fmt.Errorf("engine: no free port after 100 tries")
 }
 
-// freePort finds a free port below the ephemeral range, so that the system
+// freePort finds a free port of the host below the ephemeral range, so that the system
 // does not assign it to another process before the engine listens.
 func freePort(host string) (port int, err error) {
 	for range 100 {
@@ -51,13 +51,13 @@ func freePort(host string) (port int, err error) {
 	return 0, fmt.Errorf("engine: no free port: %w", err)
 }
 
-// loopback picks the address for the engine. For dynoxide on Linux, where all of
-// 127.0.0.0/8 is loopback, it picks one that no web page can guess.
+// loopback picks the address at which an engine of this kind listens. For dynoxide on
+// Linux, where all of 127.0.0.0/8 is loopback, it picks one that no web page can guess.
 func loopback(kind string) string {
 	if kind != Dynoxide || runtime.GOOS != "linux" {
 		return "127.0.0.1"
 	}
 	var b [3]byte
-	_, _ = crand.Read(b[:]) // never fails
+	_, _ = crand.Read(b[:]) // rand.Read never fails
 	return net.IPv4(127, 1+b[0]%254, b[1], 1+b[2]%254).String()
 }

@@ -7,11 +7,11 @@ import (
 	"syscall"
 )
 
-// tie sends the child the signal when this process ends for any reason, where the kernel
-// cannot do that. A shell starts a watcher and then becomes the engine (exec
-// keeps the process id). The watcher waits for the end of a pipe that only
-// this process holds. release ends the watcher; call it when the child has
-// ended or was never started.
+// tie changes cmd so that the child gets the signal orphaned when this process ends for any
+// reason. It is for systems whose kernel cannot do that. A shell starts a watcher and
+// then becomes the engine (exec keeps the process id). The watcher waits for the end of
+// a pipe that only this process holds. release ends the watcher; call it when the child
+// has ended or was never started.
 func tie(cmd *exec.Cmd, orphaned syscall.Signal) (release func(), err error) {
 	const watch = `(while read -r _; do :; done; kill -%d $$) <&3 >/dev/null 2>&1 & exec "$@" 3<&-`
 	read, write, err := os.Pipe()

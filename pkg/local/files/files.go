@@ -27,17 +27,17 @@ import (
 	"svc/pkg/edge/api"
 )
 
-// In returns the folder of the files in a data folder.
+// In returns the path of the folder for files in the data folder of `svc dev`.
 func In(data string) string { return filepath.Join(data, "files") }
 
 // Path is the beginning of every file's address.
 const Path = "/files/"
 
-// Folder is a folder with files. Its addresses are valid as long as the process
-// runs.
+// Folder is a folder with files. The addresses of its files are valid for api.LinkLife,
+// but no longer than the process runs.
 type Folder struct {
 	dir, base string
-	key       []byte
+	key       []byte // signs the addresses
 	now       func() time.Time
 
 	// Received is called when a file was uploaded; it may be nil.
@@ -55,10 +55,11 @@ func Open(dir, base string, now func() time.Time) *Folder {
 // Dir returns the folder's path.
 func (f *Folder) Dir() string { return f.dir }
 
-// path returns the place of a file. A name cannot lead out of the folder.
+// path returns the path of a file in the folder. A name cannot lead out of the folder.
 func (f *Folder) path(name string) string { return filepath.Join(f.dir, filepath.Clean("/"+name)) }
 
-// write writes a file as a whole or not at all.
+// write creates or replaces the file name with what the function write writes: as a whole,
+// or not at all if there is an error.
 func (f *Folder) write(name string, write func(io.Writer) error) error {
 	path := f.path(name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -79,8 +80,8 @@ func (f *Folder) write(name string, write func(io.Writer) error) error {
 	return nil
 }
 
-// Begin implements jobs.Files. It deletes the files that are older than
-// export.FileLife.
+// Begin implements jobs.Files: it returns a new name for an upload. It also deletes the
+// files that are older than export.FileLife.
 func (f *Folder) Begin(_ context.Context, _ string) (string, error) {
 	root, err := os.OpenRoot(f.dir)
 	if err == nil {
@@ -101,16 +102,18 @@ func (f *Folder) Begin(_ context.Context, _ string) (string, error) {
 	return rand.Text(), err
 }
 
+// part returns the name under which a part of an upload is stored.
 func part(file, upload, tag string) string { return file + "." + upload + "." + tag + ".part" }
 
-// Part implements jobs.Files. The tag is a name of the part's own, so nobody can
-// replace the part.
+// Part implements jobs.Files: it stores part n of an upload, and returns the part's tag.
+// The tag contains random text, so no later call replaces the part.
 func (f *Folder) Part(ctx context.Context, file, upload string, n int, content []byte) (string, error) {
 	tag := strconv.Itoa(n) + "-" + rand.Text()
 	return tag, f.Put(ctx, part(file, upload, tag), content)
 }
 
-// Finish implements jobs.Files.
+// Finish implements jobs.Files: it joins the parts with the tags to the file, and deletes
+// the parts. The error is jobs.ErrParts if a part is missing.
 func (f *Folder) Finish(_ context.Context, file, upload string, tags []string) error {
 	err := f.write(file, func(w io.Writer) error {
 		for _, tag := range tags {
@@ -141,7 +144,7 @@ func (f *Folder) Finish(_ context.Context, file, upload string, tags []string) e
 	return err
 }
 
-// Put implements jobs.Files.
+// Put implements jobs.Files: it writes a whole file.
 func (f *Folder) Put(_ context.Context, file string, content []byte) error {
 	return f.write(file, func(w io.Writer) error {
 		_, err := w.Write(content)
@@ -149,12 +152,12 @@ func (f *Folder) Put(_ context.Context, file string, content []byte) error {
 	})
 }
 
-// Get implements jobs.Files.
+// Get implements jobs.Files: it reads a whole file.
 func (f *Folder) Get(_ context.Context, file string) ([]byte, error) {
 	return os.ReadFile(f.path(file))
 }
 
-// Stat implements jobs.Files.
+// Stat implements jobs.Files: it returns the size of a file and the tag of its content.
 func (f *Folder) Stat(_ context.Context, file string) (int64, string, error) {
 	info, err := os.Stat(f.path(file))
 	if err != nil {
@@ -163,9 +166,11 @@ func (f *Folder) Stat(_ context.Context, file string) (int64, string, error) {
 	return info.Size(), tagOf(info), nil
 }
 
+// tagOf returns a tag of a file's content: its size and the time of its last change.
 func tagOf(info fs.FileInfo) string { return fmt.Sprint(info.Size(), "-", info.ModTime().UnixNano()) }
 
-// Range implements jobs.Files.
+// Range implements jobs.Files: it reads at most n bytes of a file. The error is
+// jobs.ErrReplaced if the file does not have the tag.
 func (f *Folder) Range(_ context.Context, file, tag string, from, n int64) ([]byte, error) {
 	in, err := os.Open(f.path(file))
 	if err != nil {
@@ -182,7 +187,7 @@ func (f *Folder) Range(_ context.Context, file, tag string, from, n int64) ([]by
 	return io.ReadAll(io.NewSectionReader(in, from, n))
 }
 
-// Remove implements jobs.Files.
+// Remove implements jobs.Files: it deletes every file whose name begins with folder.
 func (f *Folder) Remove(_ context.Context, folder string) error {
 	rest, err := filepath.Glob(f.path(folder) + "*")
 	for _, path := range rest {
@@ -191,7 +196,8 @@ func (f *Folder) Remove(_ context.Context, folder string) error {
 	return err
 }
 
-// Upload implements api.Links.
+// Upload implements api.Links: it returns the address and the signed fields of a form that
+// uploads the file. most is the file's maximum size in bytes.
 func (f *Folder) Upload(_ context.Context, file string, most int64, now time.Time) (api.Upload, error) {
 	until, size := strconv.FormatInt(now.Add(api.LinkLife).Unix(), 10), strconv.FormatInt(most, 10)
 	return api.Upload{URL: f.base + Path, MaxBytes: most, ExpiresAt: timestamp.Format(now.Add(api.LinkLife)),
@@ -199,7 +205,7 @@ func (f *Folder) Upload(_ context.Context, file string, most int64, now time.Tim
 			"signature": f.sign("upload", file, size, until)}}, nil
 }
 
-// receive stores the file of a form of Upload.
+// receive serves the POST of a form whose fields Upload has returned: it stores the file.
 func (f *Folder) receive(w http.ResponseWriter, r *http.Request) {
 	refuse := func(status int, text string) { http.Error(w, text, status) }
 	form, err := r.MultipartReader()
@@ -223,6 +229,8 @@ func (f *Folder) receive(w http.ResponseWriter, r *http.Request) {
 	refuse(http.StatusBadRequest, "The form has no file after the fields.")
 }
 
+// store checks the signed fields of a form, writes the file if it is not too large, and
+// responds. refuse sends an error with a status and a text.
 func (f *Folder) store(fields map[string]string, file io.Reader, refuse func(int, string), w http.ResponseWriter) {
 	name, size, until := fields["key"], fields["most"], fields["until"]
 	end, _ := strconv.ParseInt(until, 10, 64)
@@ -255,22 +263,26 @@ func (f *Folder) store(fields map[string]string, file io.Reader, refuse func(int
 	}
 }
 
+// errTooLarge means that an uploaded file has more bytes than the form allows.
 var errTooLarge = errors.New("the file is too large")
 
-// Link implements api.Links.
+// Link implements api.Links: it returns a signed address of the file. A browser saves the
+// file under the name as.
 func (f *Folder) Link(_ context.Context, file, as string, now time.Time) (string, error) {
 	until := strconv.FormatInt(now.Add(api.LinkLife).Unix(), 10)
 	q := url.Values{"as": {as}, "until": {until}, "signature": {f.sign(file, as, until)}}
 	return f.base + Path + file + "?" + q.Encode(), nil
 }
 
+// sign returns a signature of the parts, which is valid as long as the process runs.
 func (f *Folder) sign(parts ...string) string {
 	mac := hmac.New(sha256.New, f.key)
 	mac.Write([]byte(strings.Join(parts, "\x00")))
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// ServeHTTP serves a file at an address of Link.
+// ServeHTTP serves a file at an address that Link returned, and receives the forms of
+// Upload.
 func (f *Folder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	file, q := strings.TrimPrefix(r.URL.Path, Path), r.URL.Query()
 	as, until := q.Get("as"), q.Get("until")
@@ -296,7 +308,7 @@ func (f *Folder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ContentType returns the media type of a file with the name.
+// ContentType returns the media type of a file with the name: CSV, or JSON lines.
 func ContentType(name string) string {
 	if strings.HasSuffix(name, ".csv") {
 		return "text/csv; charset=utf-8; header=present"

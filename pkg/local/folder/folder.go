@@ -74,6 +74,7 @@ func Find(ctx context.Context, dataDir string) (Running, error) {
 	return r, res.Body.Close()
 }
 
+// read reads dev.json.
 func read(dataDir string) (Running, error) {
 	var r Running
 	text, err := os.ReadFile(filepath.Join(dataDir, "dev.json"))
@@ -95,7 +96,7 @@ func Write(r Running) error {
 	return nil
 }
 
-// Unlock removes dev.json and releases the lock.
+// Unlock removes dev.json from the data folder and releases the lock that Lock returned.
 func Unlock(dataDir string, lock *os.File) {
 	_ = os.Remove(filepath.Join(dataDir, "dev.json"))
 	_ = lock.Close()
@@ -116,8 +117,8 @@ func Lock(dataDir string) (*os.File, error) {
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, fmt.Errorf("data folder %s: %w", dataDir, err)
 		}
-		// A command that looks for a running service holds the lock for an
-		// instant.
+		// A command that looks for a running service holds the lock for a
+		// moment.
 		if try < 10 {
 			time.Sleep(20 * time.Millisecond)
 			continue
@@ -132,7 +133,8 @@ func Lock(dataDir string) (*os.File, error) {
 	}
 }
 
-// tryLock opens the folder's lock file and locks it, or fails with EWOULDBLOCK.
+// tryLock opens the folder's lock file and locks it. how is LOCK_SH, or LOCK_EX, which also
+// creates the file. The error is EWOULDBLOCK if another process has the lock.
 func tryLock(dataDir string, how int) (*os.File, error) {
 	flags := os.O_RDWR
 	if how == syscall.LOCK_EX {
@@ -172,7 +174,7 @@ func Exclusive(dataDir, name string, f func() error) error {
 	return f()
 }
 
-// probeSize is how much Writable writes: more than the engine appends for a request.
+// probeSize is how many bytes Writable writes: more than the engine appends for a request.
 const probeSize = 256 << 10
 
 // Writable returns an error if the data folder takes no more data: the disk is full, a

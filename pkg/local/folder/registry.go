@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 )
 
-// Registry is the folder in which the running services of this user note their data
-// folders, so that a command finds them from any folder. It is "" for a user without
-// a cache folder.
+// Registry returns the folder in which the running services of this user record their
+// data folders, so that a command finds the services from any working directory. It
+// returns "" for a user without a cache folder.
 func Registry() string {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -19,8 +19,8 @@ func Registry() string {
 	return filepath.Join(cache, "svc", "running")
 }
 
-// Register notes a data folder in the registry until forget is called. A note that
-// cannot be written is left out: the service runs without it.
+// Register records a data folder in the registry; forget removes the record. Register
+// ignores errors, because the service also runs without the record.
 func Register(registry, dataDir string) (forget func()) {
 	forget = func() {}
 	dataDir, err := filepath.Abs(dataDir)
@@ -35,7 +35,7 @@ func Register(registry, dataDir string) (forget func()) {
 	return func() { _ = os.Remove(note) }
 }
 
-// mostNotes is how many notes Registered reads: killed services leave theirs.
+// mostNotes is how many records Registered reads. Killed services leave theirs behind.
 const mostNotes = 100
 
 // Registered returns the services of the registry that run now.

@@ -63,7 +63,8 @@ func Open(ctx context.Context, o Options) (l *Loading, err error) {
 	return l, l.open(ctx, o.Template)
 }
 
-// start starts the engine: dynoxide in memory if the data fits.
+// start starts the engine. If the data fits into memory, dynoxide works there. bytes is
+// the approximate size of the data to write.
 func (l *Loading) start(ctx context.Context, bytes int64) (err error) {
 	if l.scratch, err = toScratch(l.Data, bytes); err != nil {
 		return err
@@ -87,6 +88,7 @@ func (l *Loading) start(ctx context.Context, bytes int64) (err error) {
 	return nil
 }
 
+// open creates a missing table without a stream, and sets Streaming.
 func (l *Loading) open(ctx context.Context, template []byte) error {
 	if _, err := schema.EnsureTable(ctx, l.Endpoint, template, schema.Options{Name: l.Table,
 		StreamOff: true}); err != nil {

@@ -15,17 +15,19 @@ import (
 // ramDisk is where Linux keeps files in memory; other systems have none.
 const ramDisk = "/dev/shm"
 
-// dataFile and the files that SQLite keeps beside it.
+// dataFile is dynoxide's data file, an SQLite database.
 const dataFile = "dynoxide.db"
 
 // attempts is how often an engine is started to complete a data file.
 const attempts = 10
 
+// besides are the suffixes of dataFile and of the files that SQLite keeps beside it.
 var besides = []string{"", "-wal", "-shm"}
 
-// toScratch copies the data file to a folder in memory. Loading there is
-// several times as fast as on a disk that must persist every write. It returns
-// "" if there is no such folder, or less than twice the required space.
+// toScratch copies the data file to a folder in memory and returns the folder. Loading
+// there is several times as fast as on a disk that must persist every write. need is the
+// size in bytes of the data to write. toScratch returns "" if the system keeps no files in
+// memory, or has less than twice the required space.
 func toScratch(data string, need int64) (string, error) {
 	var fs syscall.Statfs_t
 	if syscall.Statfs(ramDisk, &fs) != nil {
@@ -36,7 +38,7 @@ func toScratch(data string, need int64) (string, error) {
 			need += info.Size()
 		}
 	}
-	// The types of these sizes differ between systems.
+	// The types of Bavail and Bsize differ between systems, so both are converted.
 	if int64(fs.Bavail)*int64(fs.Bsize) < 2*need {
 		return "", nil
 	}
@@ -54,12 +56,12 @@ func toScratch(data string, need int64) (string, error) {
 	return dir, nil
 }
 
-// fromScratch replaces the folder's data file by the one in dir, with rename. If
+// fromScratch replaces the data file in the folder data by the one in dir, with rename. If
 // that fails, or if this process is killed, the old database stays complete. The
 // engine must have ended.
 func fromScratch(ctx context.Context, dir, data string, rename func(from, to string) error) error {
 	defer func() { _ = os.RemoveAll(dir) }()
-	for _, each := range []string{dir, data} { // a rename replaces one file, so each database must be one
+	for _, each := range []string{dir, data} { // rename replaces one file, so each database must be one file
 		if err := intoOneFile(ctx, each); err != nil {
 			return err
 		}
@@ -72,8 +74,8 @@ func fromScratch(ctx context.Context, dir, data string, rename func(from, to str
 	return rename(file+".loaded", file)
 }
 
-// intoOneFile writes what a killed engine left in the -wal of a folder's
-// database into the data file, and removes the files beside it.
+// intoOneFile makes the database in the folder dir one file. It moves what a killed engine
+// left in the write-ahead log (-wal) into the data file, and removes the files beside it.
 func intoOneFile(ctx context.Context, dir string) error {
 	file := filepath.Join(dir, dataFile)
 	// The engine completes the file when SIGTERM ends it. It responds shortly
@@ -95,7 +97,7 @@ func intoOneFile(ctx context.Context, dir string) error {
 		}
 		e.Stop()
 	}
-	for _, end := range besides[1:] { // SQLite must not read another database with them
+	for _, end := range besides[1:] { // SQLite must not use the old -wal and -shm with a new database
 		if err := os.Remove(file + end); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
@@ -103,6 +105,7 @@ func intoOneFile(ctx context.Context, dir string) error {
 	return nil
 }
 
+// copyFile copies a file and waits until the copy is on the disk.
 func copyFile(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {

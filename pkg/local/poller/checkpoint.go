@@ -21,7 +21,7 @@ type checkpoint struct {
 	Shards map[string]position `json:"shards"`
 }
 
-// position is how far a shard has been read.
+// position is how far a shard of the stream has been read.
 type position struct {
 	// After is the sequence number of the last processed record.
 	After string `json:"after,omitempty"`
@@ -29,8 +29,9 @@ type position struct {
 	Done bool `json:"done,omitempty"`
 }
 
-// openCheckpoint reads the checkpoint of an earlier run. It ignores a torn
-// file and one of another stream.
+// openCheckpoint returns the function's checkpoint of an earlier run. It returns an empty
+// one if there is none, if the file is half written, or if the file is of another stream.
+// If dir is "", the checkpoint is in memory only. name is the function's logical id.
 func openCheckpoint(dir, name, stream string, log *slog.Logger) (*checkpoint, error) {
 	c := &checkpoint{Stream: stream, Shards: map[string]position{}}
 	if dir == "" {
@@ -59,11 +60,13 @@ func openCheckpoint(dir, name, stream string, log *slog.Logger) (*checkpoint, er
 	return c, nil
 }
 
+// set records how far a shard has been read, and saves the checkpoint.
 func (c *checkpoint) set(shard string, at position) error {
 	c.Shards[shard] = at
 	return c.save()
 }
 
+// save writes the checkpoint to its file, if it has one.
 func (c *checkpoint) save() error {
 	if c.file == "" {
 		return nil

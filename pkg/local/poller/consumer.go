@@ -21,19 +21,19 @@ import (
 	"svc/pkg/data/stream"
 )
 
-// consumer reads the stream for one function.
+// consumer reads the table's stream and delivers it to one function.
 type consumer struct {
 	Consumer
 	p          *Poller
-	arn        string // of the stream
+	arn        string // ARN of the stream
 	checkpoint *checkpoint
 
 	shards    []types.Shard
 	relist    bool              // a shard ended or is gone: list the shards again
-	iterators map[string]string // of the shards that are being read
+	iterators map[string]string // by shard: where to read on
 
 	wake   chan struct{}
-	rested atomic.Int64 // last drain generation fully read
+	rested atomic.Int64 // Poller.generation at the start of the last round that read every shard to its end
 	at     atomic.Int64 // Unix milliseconds up to which the stream is delivered
 
 	delivered map[string]time.Time // by shard: everything written before this time is delivered
@@ -53,6 +53,7 @@ func newConsumer(p *Poller, c Consumer, arn string, from *checkpoint) *consumer 
 		iterators: map[string]string{}, delivered: map[string]time.Time{}, wake: make(chan struct{}, 1)}
 }
 
+// run reads and delivers in rounds until ctx ends. It pauses longer after rounds without records and after errors.
 func (c *consumer) run(ctx context.Context) {
 	for pause := time.Millisecond; ; {
 		generation, began := c.p.generation.Load(), c.p.o.Now()
@@ -103,8 +104,7 @@ func (c *consumer) lastError() error {
 	return c.err
 }
 
-// round reads every open shard once, parents before children. ended reports
-// whether it has read all records; read limits how many it reads of one shard.
+// round reads every open shard once, parents before children. ended reports whether it read each shard to its end.
 func (c *consumer) round(ctx context.Context) (moved, ended bool, err error) {
 	defer panics.Catch(&err)
 	if c.relist || !c.open() {
@@ -124,10 +124,10 @@ func (c *consumer) round(ctx context.Context) (moved, ended bool, err error) {
 			return moved, false, err
 		}
 	}
-	// The children of a shard that just ended are not read yet.
-	return moved, ended && !c.relist, nil
+	return moved, ended && !c.relist, nil // after relist, a shard that ended may have children that are not read yet
 }
 
+// open reports whether one of the listed shards is not read to its end.
 func (c *consumer) open() bool {
 	for _, s := range c.shards {
 		if !c.checkpoint.Shards[aws.ToString(s.ShardId)].Done {
@@ -137,6 +137,7 @@ func (c *consumer) open() bool {
 	return false
 }
 
+// parentDone reports whether the parent of a shard is read to its end. Its child has the later records.
 func (c *consumer) parentDone(s types.Shard) bool {
 	parent := aws.ToString(s.ParentShardId)
 	for _, other := range c.shards {
@@ -174,7 +175,7 @@ func (c *consumer) list(ctx context.Context) error {
 	return nil
 }
 
-// read reads a shard until no record is left, but at most 64 pages.
+// read reads and delivers a shard until no record is left, but at most 64 pages. moved reports whether it had records.
 func (c *consumer) read(ctx context.Context, shard string) (moved, ended bool, err error) {
 	for range 64 {
 		began := c.p.o.Now()
@@ -184,7 +185,7 @@ func (c *consumer) read(ctx context.Context, shard string) (moved, ended bool, e
 		}
 		records, next, err := c.page(ctx, it)
 		if err != nil {
-			delete(c.iterators, shard) // expired, trimmed or unknown: the next round requests a new one
+			delete(c.iterators, shard) // the iterator is no longer valid: the next round requests a new one
 			return moved, false, fmt.Errorf("reading the stream: %w", err)
 		}
 		if err := c.take(ctx, shard, records); err != nil {
@@ -206,8 +207,7 @@ func (c *consumer) read(ctx context.Context, shard string) (moved, ended bool, e
 	return moved, false, nil
 }
 
-// iterator returns where to continue: after the checkpoint, or at the oldest
-// record if there is no checkpoint or it was trimmed.
+// iterator returns where to read on: after the checkpoint or, if there is none or it was trimmed, at the oldest record.
 func (c *consumer) iterator(ctx context.Context, shard string) (string, error) {
 	if it := c.iterators[shard]; it != "" {
 		return it, nil
@@ -237,8 +237,7 @@ func (c *consumer) iterator(ctx context.Context, shard string) (string, error) {
 	return c.iterators[shard], nil
 }
 
-// take passes records to the function in batches and advances the checkpoint. A
-// record that cannot be read is given up.
+// take delivers records in batches and advances the checkpoint. A record that cannot be read becomes a dead letter.
 func (c *consumer) take(ctx context.Context, shard string, page []received) error {
 	after := c.checkpoint.Shards[shard].After
 	records := slices.DeleteFunc(page, func(r received) bool {
@@ -265,7 +264,7 @@ func (c *consumer) take(ctx context.Context, shard string, page []received) erro
 		if err := c.deliver(ctx, shard, passed); err != nil {
 			return err
 		}
-		for _, r := range records[:n] { // one without a number comes again after a restart, if it is the last
+		for _, r := range records[:n] { // a last record without a number comes again after a restart
 			after = cmp.Or(r.Change.SequenceNumber, after)
 		}
 		if err := c.checkpoint.set(shard, position{After: after}); err != nil {
@@ -276,6 +275,7 @@ func (c *consumer) take(ctx context.Context, shard string, page []received) erro
 	return nil
 }
 
+// passes reports whether a filter matches the record, or the consumer has no filters.
 func (c *consumer) passes(r events.DynamoDBEventRecord) (bool, error) {
 	if len(c.Filters) == 0 {
 		return true, nil
@@ -291,9 +291,8 @@ func (c *consumer) passes(r events.DynamoDBEventRecord) (bool, error) {
 	return slices.ContainsFunc(c.Filters, func(f Filter) bool { return f.Match(tree) }), nil
 }
 
-// deliver delivers a batch until each record has succeeded or is given up. After
-// a failure, it retries from the record that the function names. Without one, it
-// retries the call's records, or with Bisect their first half, down to one record.
+// deliver delivers a batch until each record has succeeded or is given up. After a failure it retries from the record
+// that the function names. If it names none, it retries the whole call, or with Bisect halves of it.
 func (c *consumer) deliver(ctx context.Context, shard string, batch []events.DynamoDBEventRecord) error {
 	size, failures := len(batch), 0
 	for len(batch) > 0 {
@@ -330,12 +329,13 @@ func (c *consumer) deliver(ctx context.Context, shard string, batch []events.Dyn
 	return nil
 }
 
-// exhausted reports whether a record that failed is not to be tried again.
+// exhausted reports whether a record that failed has no attempt left (Retries), or is too old (MaxAge).
 func (c *consumer) exhausted(failures int, r events.DynamoDBEventRecord) bool {
 	age := c.p.o.Now().Sub(r.Change.ApproximateCreationDateTime.Time)
 	return c.Retries >= 0 && failures > c.Retries || c.MaxAge > 0 && age > c.MaxAge
 }
 
+// giveUp logs the records that the function failed on, and stores them as dead letters.
 func (c *consumer) giveUp(shard string, lost []events.DynamoDBEventRecord, cause error) error {
 	for _, r := range lost {
 		key, _ := stream.KeyOf(r)
@@ -349,15 +349,13 @@ func (c *consumer) giveUp(shard string, lost []events.DynamoDBEventRecord, cause
 	return nil
 }
 
-// invoke calls the function. failed is the index of the first record that the
-// function reports as failed, or -1 if it names none.
+// invoke calls the function. failed is the index of the first record that it reports as failed, or -1.
 func (c *consumer) invoke(ctx context.Context, batch []events.DynamoDBEventRecord) (failed int, cause error) {
 	payload, err := json.Marshal(events.DynamoDBEvent{Records: batch})
 	if err != nil {
 		return -1, fmt.Errorf("stream event: %w", err)
 	}
-	// A running invocation finishes even if the poller stops.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Timeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Timeout) // a call ends even if the poller stops
 	defer cancel()
 	answer, err := c.call(ctx, payload)
 	c.p.delivered.Add(1)
@@ -381,8 +379,7 @@ func (c *consumer) call(ctx context.Context, payload json.RawMessage) (answer js
 	return c.Invoke(ctx, payload)
 }
 
-// firstFailed returns the index of the first reported record in the batch. As in
-// Lambda, an unknown sequence number fails the complete batch.
+// firstFailed returns the index of the first reported record. As in Lambda, an unknown number fails the whole batch.
 func firstFailed(batch []events.DynamoDBEventRecord, reported []events.DynamoDBBatchItemFailure) (int, error) {
 	if len(reported) == 0 {
 		return -1, nil

@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// Filter is one pattern of an event source mapping's FilterCriteria.
+// Filter is one pattern in the FilterCriteria of Lambda's event source mapping. It selects
+// stream records.
 type Filter struct{ pattern map[string]any }
 
 // ParseFilter parses a pattern: objects select fields, arrays list the strings
@@ -20,6 +21,7 @@ func ParseFilter(pattern string) (Filter, error) {
 	return f, check(f.pattern)
 }
 
+// check returns an error if a pattern has a rule that match cannot apply.
 func check(pattern map[string]any) error {
 	for key, v := range pattern {
 		switch v := v.(type) {
@@ -42,6 +44,8 @@ func check(pattern map[string]any) error {
 // Match reports whether a record, decoded from JSON, passes the pattern.
 func (f Filter) Match(record any) bool { return match(f.pattern, record) }
 
+// match reports whether the value has every field of the pattern, with one of the listed
+// strings.
 func match(pattern map[string]any, value any) bool {
 	object, _ := value.(map[string]any)
 	for key, want := range pattern {

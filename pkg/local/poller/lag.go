@@ -16,9 +16,10 @@ func deliveredUntil(began time.Time, records []received) time.Time {
 	return records[len(records)-1].Change.ApproximateCreationDateTime.Time
 }
 
-// note records that what was written to the shard before t is delivered. A read
-// of a stream that is written without pause never reaches its end, so note does
-// not wait for the end.
+// note records that everything written to the shard before t is delivered. It then
+// updates c.at, the time up to which all open shards are delivered. It does not wait for
+// the end of the shard, because a read of a stream that is written without pause never
+// reaches the end.
 func (c *consumer) note(shard string, t time.Time) {
 	c.delivered[shard] = t
 	for _, s := range c.shards {
@@ -27,12 +28,13 @@ func (c *consumer) note(shard string, t time.Time) {
 			continue
 		}
 		if t = earlier(t, c.delivered[id]); t.IsZero() {
-			return // the shard has not been read
+			return // shard s has not been read yet
 		}
 	}
 	c.at.Store(max(c.at.Load(), t.UnixMilli()))
 }
 
+// earlier returns the earlier one of two times.
 func earlier(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return a

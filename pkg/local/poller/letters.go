@@ -22,7 +22,7 @@ import (
 // attempt can process.
 type DeadLetter struct {
 	At       time.Time                  `json:"at"`
-	Function string                     `json:"function"` // logical id
+	Function string                     `json:"function"` // logical id in template.yaml
 	Shard    string                     `json:"shard"`    // "" if the function gave the record up itself
 	Error    string                     `json:"error"`
 	Record   events.DynamoDBEventRecord `json:"record"`
@@ -39,6 +39,8 @@ type letters struct {
 	n  int
 }
 
+// add appends a dead letter to the file, without personal data (see erasure.Letter), and
+// counts it.
 func (l *letters) add(one DeadLetter) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -88,14 +90,15 @@ func appendLine(dir string, line []byte) error {
 	})
 }
 
+// count returns the number of dead letters that add has counted.
 func (l *letters) count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.n
 }
 
-// DeadLetters reads the dead letters in a data folder, oldest first. It skips
-// a torn line.
+// DeadLetters reads the dead letters in the data folder dir, oldest first. It skips a
+// half-written line.
 func DeadLetters(dir string) (all []DeadLetter, err error) {
 	lines, err := readLetters(dir)
 	for _, line := range lines {
@@ -117,9 +120,9 @@ func readLetters(dir string) ([][]byte, error) {
 }
 
 // ReplayDeadLetters calls again for each dead letter that chosen selects. It
-// removes the letters for which again succeeds. It keeps the others,
-// torn lines, and the letters that a running service adds meanwhile. A second
-// replay waits for this one. If a replay is killed, all letters stay.
+// removes the letters for which again succeeds. It keeps the other letters, half-written
+// lines, and the letters that a running service adds meanwhile. A second replay waits for
+// the first. If a replay is killed, all letters stay. done and failed count the calls.
 func ReplayDeadLetters(dir string, chosen func(DeadLetter) bool, again func(DeadLetter) error) (done, failed int,
 	err error) {
 	err = folder.Exclusive(dir, lettersFile+".replayed", func() error {
@@ -127,7 +130,7 @@ func ReplayDeadLetters(dir string, chosen func(DeadLetter) bool, again func(Dead
 		if err != nil {
 			return err
 		}
-		after := map[string][]byte{} // what becomes of a line; empty for one that goes
+		after := map[string][]byte{} // the new text of a line; empty removes the line
 		for _, line := range lines {
 			var one DeadLetter
 			if json.Unmarshal(line, &one) != nil || !chosen(one) {
@@ -148,7 +151,8 @@ func ReplayDeadLetters(dir string, chosen func(DeadLetter) bool, again func(Dead
 	return done, failed, err
 }
 
-// changeLetters replaces lines of the dead letters.
+// changeLetters replaces lines in the file of dead letters. after has the new text by the
+// old line; an empty text removes the line.
 func changeLetters(dir string, after map[string][]byte) error {
 	if len(after) == 0 {
 		return nil

@@ -18,15 +18,15 @@ import (
 	"svc/pkg/data/stream"
 )
 
-// received is a record of the stream. If it cannot be read, fault says why, and the
-// record has only what was read of its identifiers.
+// received is a record of the stream. If the record cannot be read, fault says why, and
+// only its identifiers are set, as far as they can be read.
 type received struct {
 	events.DynamoDBEventRecord
 	fault error
 }
 
-// page reads one page of a shard. next is "" at the end of the shard. A record that
-// cannot be read does not hide the others.
+// page reads one page of a shard. next is the iterator of the next page, "" at the end of
+// the shard. If one record cannot be read, page still returns the others.
 func (c *consumer) page(ctx context.Context, iterator string) (records []received, next string, err error) {
 	in := &dynamodbstreams.GetRecordsInput{ShardIterator: aws.String(iterator)}
 	out, err := c.p.streams.GetRecords(ctx, in)
@@ -49,7 +49,8 @@ func (c *consumer) page(ctx context.Context, iterator string) (records []receive
 	return records, aws.ToString(out.NextShardIterator), nil
 }
 
-// keepBody makes the call copy the body of the engine's response.
+// keepBody returns an option for a call of the engine. It copies the response's body to
+// body.
 func keepBody(body *[]byte) func(*dynamodbstreams.Options) {
 	keep := middleware.DeserializeMiddlewareFunc("keepBody", func(ctx context.Context, in middleware.DeserializeInput,
 		next middleware.DeserializeHandler) (middleware.DeserializeOutput, middleware.Metadata, error) {
@@ -63,12 +64,12 @@ func keepBody(body *[]byte) func(*dynamodbstreams.Options) {
 	})
 	return func(o *dynamodbstreams.Options) {
 		o.APIOptions = append(o.APIOptions, func(s *middleware.Stack) error {
-			return s.Deserialize.Add(keep, middleware.After) // before anything else reads it
+			return s.Deserialize.Add(keep, middleware.After) // keepBody reads the body before the SDK decodes it
 		})
 	}
 }
 
-// loose reads a page record by record. It is for a page that the SDK refuses as a whole.
+// loose decodes a page record by record, for a page that the SDK rejects as a whole.
 func loose(body []byte, arn string) (records []received, next string, err error) {
 	var page struct {
 		Records           []json.RawMessage
@@ -91,12 +92,13 @@ func loose(body []byte, arn string) (records []received, next string, err error)
 	return records, page.NextShardIterator, nil
 }
 
-// identifiers reads of a record what names it, each member by itself.
+// identifiers decodes only the members that identify a record. A member that cannot be
+// read stays empty.
 func identifiers(raw json.RawMessage) (out events.DynamoDBEventRecord) {
 	var record, change map[string]json.RawMessage
 	read := func(from map[string]json.RawMessage, name string, to any) {
 		if text, ok := from[name]; ok && json.Unmarshal(text, to) != nil {
-			return // what cannot be read stays empty
+			return // a member that cannot be read stays empty
 		}
 	}
 	if json.Unmarshal(raw, &record) != nil {

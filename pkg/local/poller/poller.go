@@ -79,7 +79,7 @@ type Poller struct {
 	stopped   bool
 
 	generation atomic.Int64 // incremented before each pass of a Drain
-	delivered  atomic.Int64 // invocations
+	delivered  atomic.Int64 // number of invocations of functions
 }
 
 // The maximum pause between reads of an idle stream, and after an error.
@@ -163,11 +163,14 @@ func (p *Poller) Wake() {
 // poller.
 func (p *Poller) Transport(next http.RoundTripper) http.RoundTripper { return waking{p, next} }
 
+// waking is a transport that wakes the poller after each write.
 type waking struct {
 	p    *Poller
 	next http.RoundTripper
 }
 
+// RoundTrip implements http.RoundTripper: it sends the request, and wakes the poller if the
+// request is a write.
 func (w waking) RoundTrip(req *http.Request) (*http.Response, error) {
 	res, err := w.next.RoundTrip(req)
 	_, op, _ := strings.Cut(req.Header.Get("X-Amz-Target"), ".")
@@ -178,15 +181,16 @@ func (w waking) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// CloseIdleConnections makes http.Client.CloseIdleConnections reach the transport.
+// CloseIdleConnections closes the idle connections of the wrapped transport. http.Client
+// calls it.
 func (w waking) CloseIdleConnections() {
 	(&http.Client{Transport: w.next}).CloseIdleConnections()
 }
 
-// Lag returns how far each consumer is behind. Everything that was written
-// before now minus the lag is delivered to the consumer. But a lag counts from
-// Start at most, even if the consumer must still deliver records from before
-// Start. The lag stays below a second while the consumer keeps up.
+// Lag returns how far each consumer is behind, by its name: everything that was written
+// before now minus the lag is delivered. A lag counts from Start at most, even if records
+// from before Start are not delivered yet. It stays below a second while the consumer
+// keeps up.
 func (p *Poller) Lag() map[string]time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -197,9 +201,9 @@ func (p *Poller) Lag() map[string]time.Duration {
 	return out
 }
 
-// Drain returns when everything written before the call is delivered, and also
-// what the functions wrote in response. Dead letters count as delivered. The
-// error is ErrStopped, or wraps that of ctx.
+// Drain returns when everything written before the call is delivered, and everything that
+// the functions wrote in response. Dead letters count as delivered. The error is
+// ErrStopped, or wraps that of ctx.
 func (p *Poller) Drain(ctx context.Context) error {
 	for {
 		before := p.delivered.Load()
@@ -214,8 +218,8 @@ func (p *Poller) Drain(ctx context.Context) error {
 	}
 }
 
-// awaitRest waits until every consumer has read every shard to its end, in a
-// round that began after Drain set the generation.
+// awaitRest waits until every consumer has read every shard to its end, in a round that
+// began after Drain incremented the generation to this number.
 func (p *Poller) awaitRest(ctx context.Context, generation int64) error {
 	for {
 		p.mu.Lock()
@@ -245,6 +249,7 @@ func (p *Poller) awaitRest(ctx context.Context, generation int64) error {
 	}
 }
 
+// rested tells awaitRest that a consumer has become idle, or that the poller has stopped.
 func (p *Poller) rested() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

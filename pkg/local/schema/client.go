@@ -14,8 +14,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 )
 
-// Clients returns unguarded clients of the engine at endpoint. Use them to
-// create the table and to read its stream, never to access items.
+// Clients returns clients of the engine at endpoint without the guards of package table.
+// Use them to create the table and to read its stream, never to access items.
 func Clients(endpoint string) (*dynamodb.Client, *dynamodbstreams.Client) {
 	cfg := aws.Config{
 		Region:       "us-east-1",
@@ -26,7 +26,7 @@ func Clients(endpoint string) (*dynamodb.Client, *dynamodbstreams.Client) {
 	return dynamodb.NewFromConfig(cfg), dynamodbstreams.NewFromConfig(cfg)
 }
 
-// httpClient is shared, so that many tables do not leave many open
+// httpClient is shared by all clients, so that many tables do not leave many open
 // connections.
 var httpClient = sync.OnceValue(func() Buffered {
 	transport := http.DefaultTransport.(*http.Transport).Clone()

@@ -81,6 +81,7 @@ func EnableStream(ctx context.Context, endpoint, name string) (streamARN string,
 	return enableStream(ctx, db, table)
 }
 
+// enableStream is EnableStream for a table whose description the caller has read.
 func enableStream(ctx context.Context, db *dynamodb.Client, table *types.TableDescription) (string, error) {
 	if s := table.StreamSpecification; s != nil && aws.ToBool(s.StreamEnabled) && table.LatestStreamArn != nil {
 		return *table.LatestStreamArn, nil
@@ -122,10 +123,13 @@ func DisableStream(ctx context.Context, endpoint, name string) error {
 	return err
 }
 
+// newAndOld switches a stream on whose records contain the item before and after the
+// change.
 var newAndOld = &types.StreamSpecification{
 	StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewAndOldImages,
 }
 
+// awaitActive waits until the table is active, and returns its description.
 func awaitActive(ctx context.Context, db *dynamodb.Client, name string) (*types.TableDescription, error) {
 	for {
 		out, err := db.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(name)})
@@ -143,6 +147,8 @@ func awaitActive(ctx context.Context, db *dynamodb.Client, name string) (*types.
 	}
 }
 
+// ensureTTL switches on the table's time to live by the attribute. It does nothing if time
+// to live is on, or if the attribute is "".
 func ensureTTL(ctx context.Context, db *dynamodb.Client, name, attribute string) error {
 	if attribute == "" {
 		return nil
@@ -164,8 +170,8 @@ func ensureTTL(ctx context.Context, db *dynamodb.Client, name, attribute string)
 	return nil
 }
 
-// same compares the keys of table and indexes; the order of the indexes is
-// irrelevant.
+// same returns an error if the keys of the existing table (have) or of its indexes differ
+// from those of the template (want). The order of the indexes is irrelevant.
 func same(want *dynamodb.CreateTableInput, have *types.TableDescription) error {
 	layout := func(name *string, keys []types.KeySchemaElement) string {
 		s := aws.ToString(name)

@@ -31,6 +31,7 @@ type tableSpec struct {
 	} `yaml:"TimeToLiveSpecification"`
 }
 
+// keyElement is one attribute of a key: the partition key (HASH) or the range key (RANGE).
 type keyElement struct {
 	AttributeName string `yaml:"AttributeName"`
 	KeyType       string `yaml:"KeyType"`
@@ -41,7 +42,7 @@ type keyElement struct {
 // engine takes to create one.
 var specs sync.Map
 
-// tableOf returns the template's only table.
+// tableOf returns the only table of the template, and caches it in specs.
 func tableOf(template []byte) (tableSpec, error) {
 	if spec, ok := specs.Load(string(template)); ok {
 		return spec.(tableSpec), nil
@@ -53,6 +54,7 @@ func tableOf(template []byte) (tableSpec, error) {
 	return spec, err
 }
 
+// parseTable returns the only table of the template.
 func parseTable(template []byte) (tableSpec, error) {
 	var doc struct {
 		Resources map[string]struct {
@@ -76,7 +78,7 @@ func parseTable(template []byte) (tableSpec, error) {
 	return tableSpec{}, errors.New("template.yaml has no AWS::DynamoDB::Table")
 }
 
-// create returns the request that creates the table.
+// create returns the request that creates the table with the options.
 func (s tableSpec) create(o Options) *dynamodb.CreateTableInput {
 	in := &dynamodb.CreateTableInput{
 		TableName:   aws.String(o.Name),
@@ -101,6 +103,7 @@ func (s tableSpec) create(o Options) *dynamodb.CreateTableInput {
 	return in
 }
 
+// keySchema converts the keys of the template to those of the SDK.
 func keySchema(keys []keyElement) (schema []types.KeySchemaElement) {
 	for _, k := range keys {
 		schema = append(schema, types.KeySchemaElement{

@@ -13,11 +13,13 @@ type clock struct {
 	before []float64 // sum of the weights of all hours before hour i, and the total at the end
 }
 
+// Weights of the hours of a day, in UTC, and of the weekdays from Sunday on.
 var (
 	hours    = [24]float64{4, 3, 2, 1, 1, 2, 4, 8, 9, 6, 5, 6, 7, 6, 5, 6, 8, 10, 11, 10, 8, 7, 7, 6}
 	weekdays = [7]float64{9, 8, 8, 9, 10, 13, 13}
 )
 
+// newClock returns a clock for the time from start to end.
 func newClock(start, end time.Time) clock {
 	c := clock{start: start, end: end, before: []float64{0}}
 	sum, n := 0.0, int(end.Sub(start)/time.Hour)+1
@@ -29,8 +31,8 @@ func newClock(start, end time.Time) clock {
 	return c
 }
 
-// at returns the moment before which the share x of all requests lies, to the
-// millisecond. It increases with x.
+// at returns the time, to the millisecond, before which the share x (0 to 1) of all
+// requests lies. It increases with x.
 func (c clock) at(x float64) time.Time {
 	want := x * c.before[len(c.before)-1]
 	i, _ := slices.BinarySearch(c.before, want)

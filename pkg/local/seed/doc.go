@@ -5,9 +5,9 @@
 //
 // The table records a run before it begins. The next run finishes an
 // interrupted one; after a finished run it adds data. A run writes data that
-// others could change meanwhile (open trips, sign-in rows) last, and only items
-// that are missing. It writes receipts before their trips, so a settlement finds
-// the trips settled.
+// others could change meanwhile (open trips, the logins of people) last, and only
+// items that are missing. It writes receipts before their trips, so a settlement
+// finds the trips settled.
 //
 // The package knows no engines and no streams. It does not write counters,
 // totals and search rows: the projection derives them from the table's stream,

@@ -19,8 +19,8 @@ import (
 	"svc/pkg/domain/tenant"
 )
 
-// generator creates a run's rides in order of their requests. Two generators
-// with the same plan and tenant create the same rides.
+// generator creates a run's trips in order of their requests. Two generators
+// with the same plan and tenant create the same trips.
 type generator struct {
 	p        plan
 	slug     string
@@ -31,15 +31,17 @@ type generator struct {
 	rng      *rand.Rand
 	clock    clock
 	drivers  []*actor
-	riders   []*actor // by the time they joined
+	riders   []*actor // sorted by the time they joined
 	known    int      // number of riders who had joined by the last ride
-	made     int      // number of rides
+	made     int      // number of rides created so far
 }
 
 // recent is the minimum time from the request of a finished trip to now. It is
 // longer than the longest trip.
 const recent = 90 * time.Minute
 
+// newGenerator returns a generator that has created the run's drivers and riders, and no
+// ride yet.
 func newGenerator(p plan, n tenant.Tenant) (*generator, error) {
 	now, err := timestamp.Parse(p.Now)
 	if err != nil {
@@ -70,6 +72,7 @@ func newGenerator(p plan, n tenant.Tenant) (*generator, error) {
 	return g, nil
 }
 
+// actor creates the n-th driver or rider (kind), who joined at the time since.
 func (g *generator) actor(kind string, n int, since time.Time) *actor {
 	a := &actor{id: g.id(kind, since), n: n, first: one(g.rng, firstNames), last: one(g.rng, lastNames), since: since}
 	if own, ok := surnames[a.first]; ok {
@@ -78,18 +81,20 @@ func (g *generator) actor(kind string, n int, since time.Time) *actor {
 	return a
 }
 
-// id creates an identifier of the run.
+// id creates an identifier of the kind and time, from the run's random source.
 func (g *generator) id(kind string, at time.Time) string { return idFrom(g.source, kind, at) }
 
-// idOf creates an identifier from a person's own random source.
+// idOf creates an identifier of the kind and time, from the random source r of a person.
 func (g *generator) idOf(r *rand.Rand, kind string, at time.Time) string {
 	return idFrom(noise{r}, kind, at)
 }
 
+// idFrom creates an identifier of the kind and time, with random bits from chance.
 func idFrom(chance io.Reader, kind string, at time.Time) string {
 	return kind + "_" + ulid.MustNew(ulid.Timestamp(at), chance).String()
 }
 
+// noise makes a random source a reader of random bytes.
 type noise struct{ *rand.Rand }
 
 // Read implements io.Reader.
@@ -100,9 +105,10 @@ func (n noise) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// crockford has the characters of codes: Crockford's base 32, without I, L, O and U.
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-// code creates a trip's or an order's code.
+// code creates the code of a trip or an order: eight random characters.
 func (g *generator) code() string {
 	var out [8]byte
 	bits := g.rng.Uint64()
@@ -116,26 +122,28 @@ func (g *generator) code() string {
 type point struct {
 	address  string
 	lat, lng json.Number
-	x, y     int64 // 1/100,000 degree
+	x, y     int64 // latitude and longitude in 1/100,000 degree
 }
 
+// point picks a random point of the city. Points are denser in the middle.
 func (g *generator) point(r *rand.Rand) point {
-	// The sum of two random numbers: points are denser in the middle.
+	// The sum of two random numbers is more often near the middle of its range.
 	x, y := g.p.Center[0]+r.Int64N(6000)+r.Int64N(6000)-6000, g.p.Center[1]+r.Int64N(8000)+r.Int64N(8000)-8000
 	return point{fmt.Sprintf("%d %s", 1+r.IntN(320), one(r, streets)), degrees(x), degrees(y), x, y}
 }
 
+// degrees converts 1/100,000 degree to a JSON number of degrees.
 func degrees(n int64) json.Number { return json.Number(decimal.New(n, -5).String()) }
 
 // tenthsOfKm returns the road distance from a to b in tenths of a kilometre,
 // 0.8 to 28 kilometres.
 func tenthsOfKm(a, b point) int64 {
-	dx, dy := float64(a.x-b.x)*1.11, float64(a.y-b.y)*1.11*math.Cos(float64(a.x)/1e5*math.Pi/180) // metres
+	dx, dy := float64(a.x-b.x)*1.11, float64(a.y-b.y)*1.11*math.Cos(float64(a.x)/1e5*math.Pi/180) // in metres
 	return min(max(int64(math.Hypot(dx, dy)*1.3/100), 8), 280)
 }
 
-// rider and driver pick a person, one who is free at that time if twelve tries
-// find one. Some people are picked more often than others.
+// rider picks a rider who had joined by the time at. at must not decrease from call to
+// call.
 func (g *generator) rider(at time.Time) *actor {
 	for g.known < len(g.riders) && !g.riders[g.known].since.After(at) {
 		g.known++
@@ -143,14 +151,17 @@ func (g *generator) rider(at time.Time) *actor {
 	return g.pick(g.riders[:g.known], at)
 }
 
-// there returns the riders who had joined before at.
+// there returns the riders who had joined by the time at, at least one.
 func (g *generator) there(at time.Time) []*actor {
 	n, _ := slices.BinarySearchFunc(g.riders, at, func(a *actor, at time.Time) int { return a.since.Compare(at) })
 	return g.riders[:max(n, 1)]
 }
 
+// driver picks a driver, who is free at the time at if pick finds one.
 func (g *generator) driver(at time.Time) *actor { return g.pick(g.drivers, at) }
 
+// pick picks a person, the first ones more often than the last ones. It tries up to twelve
+// times to find a person who is free at the time at.
 func (g *generator) pick(from []*actor, at time.Time) *actor {
 	var a *actor
 	for range 12 {

@@ -1,5 +1,8 @@
 package seed
 
+// firstNames, lastNames, streets, cars, reasons and notes are what the generator picks
+// from. reasons are reasons of cancelled trips, and notes are riders' notes for the
+// driver.
 var firstNames = []string{"Ava", "Noah", "Maya", "Liam", "Zoë", "Tomás", "Wei", "Amara", "Oliver", "Inês", "João",
 	"Chloé", "Mateo", "Aisha", "Ethan",
 	"Søren", "Yuki", "Priya", "Lucas", "Nadia", "Øyvind", "Hana", "Omar", "Freya", "Diego", "Mina", "Pavel", "Leila",
@@ -39,11 +42,13 @@ var reasons = []string{"Plans changed", "The driver is too far away", "Found ano
 var notes = []string{"Two suitcases", "Please call on arrival", "Blue door, second floor", "With a child seat, please",
 	"Side entrance", "I have a small dog"}
 
+// kitchens are names of businesses, with their categories.
 var kitchens = []struct{ name, category string }{{"Corner Deli", "restaurant"}, {"Green Basket", "grocery"},
 	{"Noodle House", "restaurant"}, {"Sunrise Bakery", "bakery"},
 	{"Blue Pharmacy", "pharmacy"}, {"Taquería Sol", "restaurant"}, {"Padaria Central", "bakery"}, {"Spice Market",
 		"grocery"}, {"Pizzeria Fiore", "restaurant"}, {"Flower Stall", "florist"}}
 
+// dishes are what the businesses sell, with prices in 1/100 of the currency.
 var dishes = []struct {
 	name  string
 	cents int64

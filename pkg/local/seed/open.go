@@ -6,8 +6,8 @@ import (
 	"svc/pkg/domain/trip"
 )
 
-// still are the statuses of unfinished trips, and how many seconds ago such
-// trips were requested.
+// still has the statuses of unfinished trips. Trips with a status were requested least to
+// most seconds ago.
 var still = []struct {
 	status      trip.Status
 	least, most int
@@ -31,6 +31,7 @@ func (g *generator) open() ([]ride, error) {
 			return nil, err
 		}
 		rider.free = g.now.Add(time.Hour)
+		// This fate makes drive stop at the status.
 		if fate, driven := map[trip.Status]int{trip.Assigned: 0, trip.DriverArrived: 10,
 			trip.InProgress: 13}[kind.status]; driven {
 			driver := g.driver(at)
@@ -39,8 +40,8 @@ func (g *generator) open() ([]ride, error) {
 				return nil, err
 			}
 		} else if kind.status != trip.Pending {
-			// No transition of the service leads to this status; an external
-			// system sets it.
+			// The trip gets the status without a transition. In production, dispatch or an
+			// external system sets this status.
 			r.trip.Status = kind.status
 		}
 		out = append(out, r)

@@ -35,9 +35,11 @@ type actor struct {
 	moved    string // time of the last posting
 }
 
+// name returns the first and the last name.
 func (a *actor) name() string { return a.first + " " + a.last }
 
-// post adds a posting to the actor's wallet.
+// post adds the amount to the actor's balance, and counts the posting. at is the time of
+// the posting, in RFC 3339.
 func (a *actor) post(amount decimal.Decimal, at string) {
 	a.balance, a.postings, a.moved = a.balance.Add(amount), a.postings+1, max(a.moved, at)
 }
@@ -49,27 +51,35 @@ func (a *actor) wallet(side wallet.Side, currency string) wallet.Wallet {
 		UpdatedAt: a.moved, Version: a.postings}
 }
 
-// own returns the actor's own random source, independent of earlier draws.
+// own returns a random source of the actor. Its numbers do not depend on earlier random
+// numbers of the run. side tells apart drivers (1), riders (2), businesses (3) and orders
+// (4) with the same n.
 func (g *generator) own(a *actor, side uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(g.key^side, uint64(a.n))) //nolint:gosec // made-up people
 }
 
+// one returns a random element of from.
 func one[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
 
-// email returns the email address of a driver or rider, unique to this run.
+// email returns the email address of the actor, unique to this run. word is "driver" or
+// "rider".
 func (g *generator) email(word string, a *actor) string {
 	return fmt.Sprintf("%s.%d.%d@%s.example", word, g.p.Run, a.n+1, g.slug)
 }
 
+// rating returns a random rating from 3.80 to 5.00.
 func rating(r *rand.Rand) *money.Amount {
 	return money.Ptr(decimal.New(380+r.Int64N(121), -2))
 }
 
+// phone returns a random phone number.
 func phone(r *rand.Rand) *string {
 	text := fmt.Sprintf("+1 %03d 555 %04d", 201+r.IntN(700), r.IntN(10_000))
 	return &text
 }
 
+// driverItem returns the item of a driver, with the totals of the run's trips. shards is
+// the tenant's writeShards.
 func (g *generator) driverItem(t table.Tenant, a *actor, shards int) table.Item {
 	r := g.own(a, 1)
 	car, plate := one(r, cars), fmt.Sprintf("%c%c%c-%04d", 'A'+rune(r.IntN(26)), 'A'+rune(r.IntN(26)),
@@ -92,6 +102,8 @@ func (g *generator) driverItem(t table.Tenant, a *actor, shards int) table.Item 
 	return it
 }
 
+// riderItems returns the item of a rider, with the totals of the run's trips, and the
+// items of the rider's addresses and cards. shards is the tenant's writeShards.
 func (g *generator) riderItems(t table.Tenant, a *actor, shards int) []table.Item {
 	r := g.own(a, 2)
 	c := customer.Record{Customer: customer.Customer{ID: a.id, Name: a.name(), FirstName: a.first, LastName: a.last,

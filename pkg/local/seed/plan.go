@@ -18,7 +18,7 @@ import (
 	"svc/pkg/domain/tenant"
 )
 
-// Options configure a run.
+// Options configure a run: one creation of bulk data for a tenant.
 type Options struct {
 	Trips int       // 1 to 10,000,000
 	Days  int       // age of the oldest trips in days; 0 means 180
@@ -48,7 +48,7 @@ type Result struct {
 	Riders     int  `json:"riders"`
 	Businesses int  `json:"businesses"`
 	Orders     int  `json:"orders"`
-	Items      int  `json:"items"` // written by this call
+	Items      int  `json:"items"` // number of items that this call wrote
 }
 
 // The maximum size of a run.
@@ -73,17 +73,17 @@ type plan struct {
 	Trips    int      `json:"trips"`
 	Days     int      `json:"days"`
 	Now      string   `json:"now"`
-	Services []rates  `json:"services"` // of the tenant's active service types
+	Services []rates  `json:"services"` // prices of the tenant's active service types
 	Pays     []string `json:"pays"`     // payment types that the tenant accepts
 	Delivery bool     `json:"delivery"`
 	Center   [2]int64 `json:"center"` // of the city, the first corner of a zone: latitude, longitude, in 1/100,000 degree
 
-	Stage int    `json:"stage"`
-	Done  int    `json:"done"` // chunks of the stage
-	Beat  string `json:"beat"` // time of this write, while a run is active
+	Stage int    `json:"stage"` // index in run.stages of the stage in progress
+	Done  int    `json:"done"`  // number of chunks of the stage that are written
+	Beat  string `json:"beat"`  // time of the last write while the run is active, else ""
 }
 
-// rates is a service type at the start of the run.
+// rates are the prices of a service type at the start of the run.
 type rates struct {
 	ID         string          `json:"id"`
 	Base       decimal.Decimal `json:"base"`
@@ -93,9 +93,11 @@ type rates struct {
 	Commission decimal.Decimal `json:"commission"`
 }
 
+// finished reports whether all stages of the run are written.
 func (p plan) finished() bool { return p.Stage >= stageCount }
 
-// The quantities that a run creates.
+// open, drivers, riders, businesses and orders are the quantities that a run creates.
+// open counts unfinished trips.
 func (p plan) open() int    { return min(max(p.Trips/100, min(p.Trips, 10)), 400) }
 func (p plan) drivers() int { return min(max(p.Trips/250, 8), 20_000) }
 func (p plan) riders() int  { return min(max(p.Trips/25, 20), 200_000) }
@@ -112,16 +114,21 @@ func (p plan) orders() int {
 	return max(p.Trips/10, 1)
 }
 
+// planKey is the key of the stored plan of a run.
 func planKey(t table.Tenant, run int) table.Key { return t.Key("SEED", fmt.Sprintf("RUN#%06d", run)) }
 
+// item returns the stored form of the plan.
 func (p plan) item(t table.Tenant) table.Item {
 	return table.Item{Key: planKey(t, p.Run), Type: "seed", Doc: p}
 }
 
-// beat is the maximum age of the stored plan while its run is active.
+// beat is how old plan.Beat may be while the run is active. If it is older, the run was
+// interrupted.
 const beat = 20 * time.Second
 
-// begin returns the interrupted run to finish, or stores a new one.
+// begin returns the plan of the tenant's interrupted run, if there is one (resumed).
+// Otherwise it makes and stores the plan of a new run. The error is ErrAtWork if a run is
+// active.
 func begin(ctx context.Context, t table.Tenant, n tenant.Tenant, o Options) (p plan, resumed bool, err error) {
 	page, err := t.Query(ctx, planKey(t, 0).PK, table.Query{Backward: true, Consistent: true, Limit: 1})
 	if err != nil {
@@ -157,7 +164,8 @@ func begin(ctx context.Context, t table.Tenant, n tenant.Tenant, o Options) (p p
 	return p, false, table.Retry(ctx, tx.Commit)
 }
 
-// look copies the tenant's data on which its trips depend.
+// look copies into the plan the tenant's data on which the trips depend: service types,
+// payment types and the city's center.
 func (p *plan) look(ctx context.Context, t table.Tenant) error {
 	services, err := settings.Services(ctx, t)
 	if err != nil {
@@ -176,7 +184,7 @@ func (p *plan) look(ctx context.Context, t table.Tenant) error {
 	for _, pay := range []struct {
 		name   string
 		taken  bool
-		weight int // tenths of the trips
+		weight int // of ten trips, so many are paid in this way
 	}{{"CARD", d.Payments.Card, 5}, {"CASH", d.Payments.Cash, 3}, {"WALLET", d.Payments.Wallet, 2}} {
 		if pay.taken {
 			p.Pays = append(p.Pays, slices.Repeat([]string{pay.name}, pay.weight)...)

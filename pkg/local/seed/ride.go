@@ -14,23 +14,24 @@ import (
 	"svc/pkg/domain/wallet"
 )
 
-// ride is a trip with everything written about it.
+// ride is a trip with its receipt and postings.
 type ride struct {
 	trip     trip.Trip
 	receipt  *receipt.Receipt
 	postings []posting
 }
 
+// posting is an entry of the wallet of a driver or rider.
 type posting struct {
 	side  wallet.Side
 	actor string
 	wallet.Entry
 }
 
-// act is one of a trip's transitions.
+// act applies a transition, such as accept, to a trip at the time at.
 type act func(at time.Time) (trip.Trip, error)
 
-// do applies a transition.
+// do applies a transition to the trip, and increments the trip's version.
 func (r *ride) do(at time.Time, do act) error {
 	next, err := do(at)
 	if err != nil {
@@ -41,8 +42,8 @@ func (r *ride) do(at time.Time, do act) error {
 	return nil
 }
 
-// request creates a trip that was just requested. It also returns the distance
-// in tenths of a kilometre and the rates of the service type.
+// request creates a trip that the rider requested at the time at. It also returns the
+// distance in tenths of a kilometre, and the rates of the service type, nil without one.
 func (g *generator) request(rider *actor, at time.Time) (ride, int64, *rates, error) {
 	from, to := g.point(g.rng), g.point(g.rng)
 	asked := trip.Ride{OriginAddress: from.address, OriginLat: from.lat, OriginLng: from.lng, DestAddress: &to.address,
@@ -65,6 +66,7 @@ func (g *generator) request(rider *actor, at time.Time) (ride, int64, *rates, er
 	return ride{trip: tr}, tenthsOfKm(from, to), service, nil
 }
 
+// seconds returns a random duration from least to most seconds, to the millisecond.
 func (g *generator) seconds(least, most int) time.Duration {
 	return time.Duration(least*1000+g.rng.IntN((most-least)*1000)) * time.Millisecond
 }
@@ -79,7 +81,7 @@ func (g *generator) next() (ride, error) {
 	if err != nil {
 		return ride{}, err
 	}
-	fate := g.rng.IntN(100)
+	fate := g.rng.IntN(100) // below 6: the rider cancels before a driver accepts; below 13: later; else completed
 	cancel := func(after time.Duration) error {
 		reason := one(g.rng, reasons)
 		at = at.Add(after)
@@ -110,9 +112,9 @@ func (g *generator) next() (ride, error) {
 	return r, g.settle(&r, driver, rider, at)
 }
 
-// drive applies the driver's transitions: accept, arrive, start. It stops before
-// the first transition whose limit is above fate. It returns the time of the last
-// transition.
+// drive applies the driver's transitions: accept, arrive, start. fate is a random number
+// below 100; drive stops before the first transition that does not happen at this fate.
+// It returns the time of the last transition.
 func (g *generator) drive(r *ride, driver *actor, at time.Time, fate int) (time.Time, error) {
 	for _, step := range []struct {
 		after time.Duration
@@ -140,8 +142,8 @@ func (g *generator) drive(r *ride, driver *actor, at time.Time, fate int) (time.
 	return at, nil
 }
 
-// measured returns what the driver reports; one in two hundred reports no
-// fare.
+// measured returns what the driver reports at the end of a trip. One driver in two hundred
+// reports no fare. tenths is the distance in tenths of a kilometre.
 func (g *generator) measured(service *rates, tenths int64, riding time.Duration) trip.Measured {
 	km, minutes := decimal.New(tenths, -1), decimal.New(int64(riding/time.Second), 0).Div(decimal.New(60, 0))
 	fare := km.Mul(decimal.New(2, 0))
@@ -155,8 +157,8 @@ func (g *generator) measured(service *rates, tenths int64, riding time.Duration)
 	return m
 }
 
-// settle gives a completed trip its receipt and postings, by the settlement
-// package's own rules, and adds them to the wallets.
+// settle gives a completed trip its receipt and postings, by the rules of the package
+// receipt, and adds the postings to the wallets of the driver and the rider.
 func (g *generator) settle(r *ride, driver, rider *actor, at time.Time) error {
 	entries, err := receipt.EntriesOf(r.trip)
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 	"svc/pkg/domain/tenant"
 )
 
-// run is an active run.
+// run is a run in progress: its stored plan, and its state in this process.
 type run struct {
 	plan
 	o      Options
 	t      table.Tenant
 	tenant tenant.Tenant
 	began  time.Time
-	made   *generator // totals of all rides
+	made   *generator // has created all rides, so its people have their totals
 	still  []ride     // the unfinished trips
 	items  int
 
@@ -40,24 +40,25 @@ func Run(ctx context.Context, db *table.DB, n tenant.Tenant, o Options) (Result,
 	out := Result{Run: p.Run, Resumed: resumed, Trips: p.Trips, Drivers: p.drivers(), Riders: p.riders(),
 		Businesses: p.businesses(), Orders: p.orders(), Items: r.items}
 	if err != nil {
-		_ = r.saveProgress(context.WithoutCancel(ctx), false) // if it fails, the next run waits
+		_ = r.saveProgress(context.WithoutCancel(ctx), false) // if this fails, the next run waits until beat has passed
 		return out, fmt.Errorf("seed: %w", err)
 	}
 	return out, nil
 }
 
-// stage is a part of a run: a number of things, written in chunks. Each chunk
-// may be written again.
+// stage is a part of a run: total entries, such as drivers, written in chunks. Each chunk
+// may be written again. write writes the entries from ≤ n < to.
 type stage struct {
 	name         string
 	total, chunk int
 	write        func(ctx context.Context, from, to int) error
 }
 
+// stageCount is the number of stages.
 const stageCount = 9
 
-// stages lists the parts in order. Trips that others may change, and sign-in
-// rows, come after everything that belongs to them.
+// stages returns the stages in order. Trips that others may change, and logins, come
+// after everything that belongs to them.
 func (r *run) stages() [stageCount]stage {
 	drivers, riders := len(r.made.drivers), len(r.made.riders)
 	return [stageCount]stage{
@@ -73,6 +74,7 @@ func (r *run) stages() [stageCount]stage {
 	}
 }
 
+// all writes the stages that the plan has not completed.
 func (r *run) all(ctx context.Context) error {
 	if err := r.generate(ctx); err != nil {
 		return err
@@ -89,8 +91,8 @@ func (r *run) all(ctx context.Context) error {
 	return r.saveProgress(ctx, false)
 }
 
-// generate computes the totals of all rides. It creates each ride for that, but
-// writes none.
+// generate creates all rides of the run in memory and writes none. The result is the totals
+// of the people (made) and the unfinished trips (still).
 func (r *run) generate(ctx context.Context) (err error) {
 	if r.made, err = newGenerator(r.plan, r.tenant); err != nil {
 		return err
@@ -107,6 +109,8 @@ func (r *run) generate(ctx context.Context) (err error) {
 	return err
 }
 
+// stage writes the chunks of a stage that are not written yet, and saves the progress
+// after each.
 func (r *run) stage(ctx context.Context, s stage) error {
 	for from := r.Done * s.chunk; from < s.total; from += s.chunk {
 		if err := ctx.Err(); err != nil {
@@ -127,6 +131,7 @@ func (r *run) stage(ctx context.Context, s stage) error {
 	return nil
 }
 
+// finish calls Options.Finish, if there is one.
 func (r *run) finish(ctx context.Context, _, _ int) error {
 	if r.o.Finish == nil {
 		return nil
@@ -134,7 +139,8 @@ func (r *run) finish(ctx context.Context, _, _ int) error {
 	return r.o.Finish(ctx, r.resumed)
 }
 
-// saveProgress stores the progress of the run.
+// saveProgress stores the plan with the progress. working is true while the run
+// continues.
 func (r *run) saveProgress(ctx context.Context, working bool) error {
 	r.Beat = ""
 	if working {
@@ -146,7 +152,8 @@ func (r *run) saveProgress(ctx context.Context, working bool) error {
 // Number of concurrent requests to the table, and of items in each.
 const workers, itemsPerLoad = 4, 25
 
-// load writes groups of items, one group after the other.
+// load writes groups of items, one group after the other. The items of a group are written
+// concurrently.
 func (r *run) load(ctx context.Context, groups ...[]table.Item) error {
 	for _, items := range groups {
 		work, ctx := panics.WithContext(ctx)

@@ -20,6 +20,7 @@ import (
 	"svc/pkg/domain/wallet"
 )
 
+// drivers writes the drivers with the indexes from ≤ n < to.
 func (r *run) drivers(ctx context.Context, from, to int) error {
 	var items []table.Item
 	for _, a := range r.made.drivers[from:to] {
@@ -28,6 +29,7 @@ func (r *run) drivers(ctx context.Context, from, to int) error {
 	return r.load(ctx, items)
 }
 
+// riders writes the riders with the indexes from ≤ n < to, with their addresses and cards.
 func (r *run) riders(ctx context.Context, from, to int) error {
 	var items []table.Item
 	for _, a := range r.made.riders[from:to] {
@@ -36,8 +38,8 @@ func (r *run) riders(ctx context.Context, from, to int) error {
 	return r.load(ctx, items)
 }
 
-// trips writes the finished trips. It generates them again, one chunk at a
-// time.
+// trips returns the stage that writes the finished trips. The stage generates them again,
+// one chunk at a time.
 func (r *run) trips() func(ctx context.Context, from, to int) error {
 	var again *generator
 	return func(ctx context.Context, from, to int) (err error) {
@@ -53,7 +55,7 @@ func (r *run) trips() func(ctx context.Context, from, to int) error {
 				return err
 			}
 			if again.made <= from {
-				continue // the interrupted run wrote it
+				continue // an earlier chunk has the trip
 			}
 			trips = append(trips, one.trip.Item(r.t, r.tenant.WriteShards))
 			beside = append(beside, one.beside(r.t)...)
@@ -74,7 +76,8 @@ func (r ride) beside(t table.Tenant) []table.Item {
 	return out
 }
 
-// person returns driver or rider n; drivers come first.
+// person returns person n of all drivers and then all riders, with the kind of wallet and
+// the audience.
 func (r *run) person(n int) (*actor, wallet.Side, authz.Audience) {
 	if drivers := r.made.drivers; n >= len(drivers) {
 		return r.made.riders[n-len(drivers)], wallet.Customer, authz.Rider
@@ -82,6 +85,7 @@ func (r *run) person(n int) (*actor, wallet.Side, authz.Audience) {
 	return r.made.drivers[n], wallet.Driver, authz.Driver
 }
 
+// wallets writes the wallets of persons n, from ≤ n < to, who have postings.
 func (r *run) wallets(ctx context.Context, from, to int) error {
 	var items []table.Item
 	for n := from; n < to; n++ {
@@ -92,8 +96,8 @@ func (r *run) wallets(ctx context.Context, from, to int) error {
 	return r.load(ctx, items)
 }
 
-// open writes trips that others may change at once. Each write requires that
-// the trip does not exist yet.
+// open writes the unfinished trips with the indexes from ≤ n < to. A driver or an operator
+// may change such a trip at once, so each write requires that the trip does not exist yet.
 func (r *run) open(ctx context.Context, from, to int) error {
 	for _, one := range r.still[from:to] {
 		tx := r.t.Write()
@@ -111,13 +115,13 @@ func (r *run) open(ctx context.Context, from, to int) error {
 	return nil
 }
 
-// logins writes the missing sign-in rows.
+// logins writes the logins of people, with which they sign in, if they are missing.
 func (r *run) logins(ctx context.Context, from, to int) error {
 	err := r.signIn(ctx, from, to)
 	if !errors.Is(err, login.ErrTaken) {
 		return err
 	}
-	for n := from; n < to; n++ { // some of them exist
+	for n := from; n < to; n++ { // some of the logins exist, so write one after the other
 		if err := r.signIn(ctx, n, n+1); err != nil && !errors.Is(err, login.ErrTaken) {
 			return err
 		}
@@ -125,6 +129,8 @@ func (r *run) logins(ctx context.Context, from, to int) error {
 	return nil
 }
 
+// signIn writes the logins of people in one transaction. The error is login.ErrTaken if
+// one exists.
 func (r *run) signIn(ctx context.Context, from, to int) error {
 	tx, words := r.t.Write(), map[authz.Audience]string{authz.Driver: "driver", authz.Rider: "rider"}
 	for n := from; n < to; n++ {
@@ -139,6 +145,7 @@ func (r *run) signIn(ctx context.Context, from, to int) error {
 	return err
 }
 
+// business creates business n of the run. Its data depend only on n and the run.
 func (r *run) business(n int) delivery.Business {
 	g := r.made
 	chance := g.own(&actor{n: n}, 3)
@@ -153,18 +160,22 @@ func (r *run) business(n int) delivery.Business {
 		Phone: tel, Active: n%12 != 11}
 }
 
+// businesses writes the businesses n, from ≤ n < to.
 func (r *run) businesses(ctx context.Context, from, to int) error {
 	return loadEach(ctx, r, from, to, r.business, func(t table.Tenant, b delivery.Business, shards int) table.Item {
 		return delivery.BusinessKind.Sharded(t, b, b.ID, shards)
 	})
 }
 
+// orders writes the orders n, from ≤ n < to.
 func (r *run) orders(ctx context.Context, from, to int) error {
 	return loadEach(ctx, r, from, to, r.order, func(t table.Tenant, o delivery.Order, shards int) table.Item {
 		return delivery.OrderKind.Sharded(t, o, o.ID, shards)
 	})
 }
 
+// loadEach writes entries, such as orders, for from ≤ n < to. made creates entry n. item
+// returns the stored form of an entry; its last argument is the tenant's writeShards.
 func loadEach[T any](ctx context.Context, r *run, from, to int, made func(int) T,
 	item func(table.Tenant, T, int) table.Item) error {
 	var items []table.Item
@@ -188,7 +199,7 @@ func (r *run) order(n int) delivery.Order {
 	lasted := time.Duration(20+chance.IntN(50)) * time.Minute
 	driver := one(chance, g.drivers).id
 	switch left := total - 1 - n; {
-	case left < min(5, total/4): // the statuses before DELIVERED
+	case left < min(5, total/4): // the newest orders have a status before DELIVERED
 		at = g.now.Add(-time.Duration(left*9+3) * time.Minute)
 		o.CreatedAt, o.Status, lasted = timestamp.Format(at), delivery.Statuses[left], time.Duration(left)*time.Minute
 		if left == 4 {

@@ -20,20 +20,21 @@ type App struct {
 	Streams map[string]emulator.Function
 	// Scheduled run at the start and then at the rate in template.yaml.
 	Scheduled map[string]func(context.Context) error
-	// Wakes also start a scheduled function.
+	// Wakes start a scheduled function early: each value of its channel starts it.
 	Wakes map[string]<-chan struct{}
-	// EventStreams serve paths whose responses are streamed, and EndStreams ends those
-	// that are open. It may be nil.
+	// EventStreams serve the paths whose responses are streamed. EndStreams ends the
+	// streams that are open; it may be nil.
 	EventStreams map[string]http.Handler
 	EndStreams   func()
 	// Files serves files, and FilesPath is the beginning of their addresses.
 	Files     http.Handler
 	FilesPath string
-	// Close removes what the app leaves behind; it may be nil.
+	// Close releases what the app holds, such as temporary files; it may be nil.
 	Close func()
 }
 
-// gateway returns the template's HTTP API over the functions.
+// gateway returns a handler that serves the routes of the template's HTTP API with the
+// functions, and the files.
 func (a App) gateway(template []byte, log *slog.Logger) (http.Handler, error) {
 	g, err := emulator.New(template, a.Functions)
 	if err != nil {
@@ -66,8 +67,8 @@ func (a App) schedules(template []byte) ([]emulator.Schedule, error) {
 	return slices.DeleteFunc(all, func(s emulator.Schedule) bool { return a.Scheduled[s.Function] == nil }), nil
 }
 
-// consumers returns the template's stream subscriptions over the functions. It
-// omits a subscription whose function is missing; its records wait.
+// consumers returns the stream's consumers: the functions that the template subscribes to
+// it. It omits a function that the app does not have; the records wait for it.
 func (a App) consumers(template []byte, log *slog.Logger) ([]poller.Consumer, error) {
 	streams, err := emulator.Streams(template)
 	if err != nil {

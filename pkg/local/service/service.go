@@ -26,8 +26,8 @@ import (
 	"svc/pkg/local/schema"
 )
 
-// Environment is the environment of the functions: addresses, table and data
-// folder.
+// Environment is what Options.Build needs to create the functions: addresses, table and
+// data folder.
 type Environment struct {
 	// BaseURL is the service's address, the issuer of the tokens: the gateway's, or
 	// Options.Issuer.
@@ -89,8 +89,8 @@ type Service struct {
 	lock   *os.File
 	engine *engine.Engine
 	server *http.Server
-	failed chan error
-	end    context.CancelFunc // stops the schedule
+	failed chan error         // why the service cannot continue; see Wait
+	end    context.CancelFunc // stops the schedules
 	tasks  sync.WaitGroup
 	clean  func() // App.Close
 	close  sync.Once
@@ -141,6 +141,7 @@ func Start(ctx context.Context, o Options) (s *Service, err error) {
 	})
 }
 
+// listen opens the port on 127.0.0.1; 0 picks a free one.
 func listen(port int) (net.Listener, error) {
 	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -153,7 +154,8 @@ func listen(port int) (net.Listener, error) {
 	return l, nil
 }
 
-// assemble starts everything behind the gateway.
+// assemble starts the engine, creates the table and the functions, sets the gateway's
+// handler, and starts the schedules and the poller.
 func (s *Service) assemble(ctx context.Context, o Options, listener net.Listener) (err error) {
 	s.engine = &engine.Engine{URL: o.Endpoint, Kind: engine.External}
 	if o.Endpoint == "" {
@@ -209,8 +211,8 @@ func (s *Service) assemble(ctx context.Context, o Options, listener net.Listener
 	return nil
 }
 
-// runScheduled calls the scheduled functions once, as a new schedule does in
-// AWS, and then at their rates.
+// runScheduled calls each scheduled function once, as a new schedule does in AWS. Then it
+// starts tasks that call the functions at their rates, and early by app.Wakes.
 func (s *Service) runScheduled(ctx context.Context, app App, template []byte, log *slog.Logger) error {
 	schedules, err := app.schedules(template)
 	if err != nil {
@@ -250,6 +252,7 @@ func (s *Service) runScheduled(ctx context.Context, app App, template []byte, lo
 	return nil
 }
 
+// fail makes Wait return the error. Further errors are ignored.
 func (s *Service) fail(err error) {
 	select {
 	case s.failed <- err:
@@ -268,7 +271,8 @@ func (s *Service) Wait(ctx context.Context) error {
 	}
 }
 
-// shutdown stops a server, if it was started, after the requests in progress.
+// shutdown stops the server when the requests in progress have ended, or graceTime has
+// passed. A nil server was not started.
 func shutdown(server *http.Server) {
 	if server == nil {
 		return

@@ -25,20 +25,20 @@ import (
 
 const (
 	leastDocumentLife = 5 * time.Minute    // lower limit of max-age, because a sign-in takes several requests
-	usualDocumentLife = time.Hour          // if the response has no max-age, or has max-age=0, no-store or no-cache
+	usualDocumentLife = time.Hour          // cache time without max-age, or with max-age=0, no-store or no-cache
 	mostDocumentLife  = 24 * time.Hour     // upper limit of max-age
-	staleLife         = 7 * 24 * time.Hour // after DocumentUntil, while the document cannot be fetched
-	retryAfter        = time.Minute        // between two fetches, by one process, of keys or a stored client's document
+	staleLife         = 7 * 24 * time.Hour // use of a stored client after DocumentUntil, while fetches fail
+	retryAfter        = time.Minute        // minimum time between two fetches of keys, or of a stored client's document
 	mostDocuments     = 256                // entries of each cache in memory
 	documentsAtOnce   = 8                  // concurrent fetches of one process
 	documentsOfAHost  = 600                // fetches per hour by all callers, of one host or of one stored client
 	documentWait      = 2 * documentTime   // longest wait for another fetch of the document, and for a free slot
-	documentKey       = "document"         // throttle kinds
-	documentHostKey   = "document-host"    //
+	documentKey       = "document"         // throttle.Counter.Kind of fetches by one caller's address
+	documentHostKey   = "document-host"    // throttle.Counter.Kind of fetches of one host or stored client
 )
 
-// parseDocument parses the document that was fetched from the address. was is the stored
-// client, or zero.
+// parseDocument parses the metadata document that was fetched from the address at. was is
+// the stored client, zero if none is stored.
 func parseDocument(body []byte, at *url.URL, was Client) (Client, error) {
 	m, err := parseMetadata(body)
 	if err != nil {
@@ -74,8 +74,8 @@ type DocumentError struct{ Reason string }
 
 func (e *DocumentError) Error() string { return e.Reason }
 
-// document returns the client that the address names: the stored or the cached
-// one while it is fresh, otherwise a fetched one. If the document is
+// document returns the client whose metadata document is at the address: the stored or the
+// cached one while it is fresh, otherwise a fetched one. If the document is
 // unreachable, the stored client stays usable for staleLife. The error is
 // ErrUnknown, a *DocumentError, a throttle's 429, or an error of the table.
 func (reg *Registry) document(ctx context.Context, at *url.URL) (Client, error) {
@@ -127,12 +127,12 @@ func unreachable(err error) bool {
 	return throttled || errors.As(err, &failed)
 }
 
-// fetch fetches, validates and caches the document, unless the cache has a
-// fresh one that is not older than the stored client. It does not cache failures.
-// Each fetch counts for the caller's address. It also counts for the document's
-// host, or for the client if it is stored, which means that somebody consented
-// to it. So requests for invented addresses of the same host cannot use up the
-// budget of a stored client.
+// fetch fetches, validates and caches the document. If the cache has a fresh document that
+// is not older than the stored client, fetch returns that. It does not cache failures.
+// Each fetch is charged to the hourly budget of the caller's address. It is also charged to
+// the budget of the document's host or, if somebody has consented to the client and it is
+// stored, to that of the client. So requests for invented addresses of the same host cannot
+// use up the budget of a stored client.
 func (reg *Registry) fetch(ctx context.Context, at *url.URL, stored Client) (Client, error) {
 	if reg.ours(at) {
 		return Client{}, errOurs
@@ -142,7 +142,7 @@ func (reg *Registry) fetch(ctx context.Context, at *url.URL, stored Client) (Cli
 		return Client{}, err
 	}
 	defer done()
-	if c, ok := reg.documents.get(at.String(), reg.now(), reg.fetchedAt(stored)); ok { // fetched while we waited
+	if c, ok := reg.documents.get(at.String(), reg.now(), reg.fetchedAt(stored)); ok { // another request fetched it
 		return c, nil
 	}
 	if err := reg.spendOfAddress(ctx); err != nil {
@@ -176,6 +176,8 @@ func lifeOf(maxAge time.Duration) time.Duration {
 	return min(max(cmp.Or(maxAge, usualDocumentLife), leastDocumentLife), mostDocumentLife)
 }
 
+// errOurs is the error for an address at this server's own host, which fetch does not
+// request.
 var errOurs = &fetchError{errors.New("the address is at this server's own host")}
 
 // ours reports whether an address is at the server's own host.
@@ -212,8 +214,8 @@ func (reg *Registry) fetchedAt(c Client) time.Time {
 	return c.FetchedAt
 }
 
-// Keep stores a document's client with the copies of its state, or updates the
-// stored client, and returns the stored client. It returns a registered client
+// Keep stores the client of a metadata document, with the copies of its state, or
+// updates the stored client. It returns the stored client. It returns a registered client
 // unchanged. Documents are ordered by FetchedAt. An earlier document never
 // replaces a later one, because it could bring back a key that the client has
 // removed. If an operator of the platform disabled the client, Keep changes
@@ -257,8 +259,8 @@ func (reg *Registry) Keep(ctx context.Context, c Client) (kept Client, err error
 }
 
 // renewed fetches the client's document again if the stored one is too old, and
-// returns the updated client. force fetches it in any case, but at most once in
-// retryAfter. If a forced fetch fails, renewed returns the stored client. It
+// returns the updated client. With force it fetches the document in any case, but at most
+// once in retryAfter. If a forced fetch fails, renewed returns the stored client. It
 // returns a registered or a disabled client unchanged.
 func (reg *Registry) renewed(ctx context.Context, c Client, force bool) (Client, error) {
 	at, ok := documentURL(c.ID)
@@ -278,7 +280,7 @@ func (reg *Registry) renewed(ctx context.Context, c Client, force bool) (Client,
 		reg.documents.noteTry(c.ID, now)
 		reg.documents.drop(c.ID)
 		if next, err = reg.fetch(ctx, at, c); err != nil {
-			return c, nil // the stored document counts while its address cannot be reached
+			return c, nil // the stored client is used while its document cannot be fetched
 		}
 	}
 	kept, err := reg.Keep(ctx, next)
@@ -288,8 +290,8 @@ func (reg *Registry) renewed(ctx context.Context, c Client, force bool) (Client,
 	return kept, err
 }
 
-// after returns the client with the fields that the server keeps from the stored
-// record.
+// after returns the client c, which replaces was, with those fields of was that belong to
+// the server's record and not to the document.
 func (c Client) after(was Client) Client {
 	c.CreatedAt, c.Expires, c.version, c.unknown = was.CreatedAt, was.Expires, was.version, was.unknown
 	return c

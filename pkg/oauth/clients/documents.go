@@ -9,11 +9,11 @@ import (
 	"svc/pkg/base/outbound"
 )
 
-// documents caches clients' documents. It also has the transport and the slots
+// documents caches clients' metadata documents. It also has the transport and the slots
 // for all fetches of documents and key sets.
 type documents struct {
 	transport http.RoundTripper
-	turns     chan struct{}
+	turns     chan struct{} // the slots; a fetch in progress has one
 
 	mu    sync.Mutex
 	byID  map[string]Client
@@ -21,6 +21,7 @@ type documents struct {
 	tried map[string]time.Time     // last attempt that failed or was forced, of stored clients only
 }
 
+// newDocuments returns an empty cache. A nil transport means outbound.Public.
 func newDocuments(transport http.RoundTripper) *documents {
 	if transport == nil {
 		transport = outbound.Public()
@@ -29,8 +30,8 @@ func newDocuments(transport http.RoundTripper) *documents {
 		under: map[string]chan struct{}{}, tried: map[string]time.Time{}}
 }
 
-// get returns the cached client. It reports whether the client is still fresh,
-// and was fetched at since or later.
+// get returns the cached client. It returns false if no client is cached, or if the client
+// is no longer fresh or was fetched before since.
 func (d *documents) get(id string, now, since time.Time) (Client, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

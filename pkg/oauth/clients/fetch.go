@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// Bounds of one fetch of a client's document or keys.
+// Limits of one fetch of a client's document or keys.
 const (
-	documentTime = 5 * time.Second // for DNS, connection, TLS, headers and body in total
-	documentSize = 64 << 10        // bytes of body
+	documentTime = 5 * time.Second // time limit for DNS, connection, TLS, headers and body in total
+	documentSize = 64 << 10        // maximum size of the body in bytes
 )
 
 // fetchError reports that a document or a key set could not be fetched. The

@@ -9,7 +9,7 @@ import (
 )
 
 // longestDocumentURL is the maximum length of a client_id that is an address, in
-// characters. The address is part of keys.
+// characters. The address is part of keys of the table.
 const longestDocumentURL = 400
 
 // documentURL parses a client_id that is the address of a document. The host
@@ -62,8 +62,7 @@ func ValidID(id string) bool {
 }
 
 // Host returns the host of the address that names a document's client, or ""
-// for a registered client. For such a document's client, the host is the only
-// verified fact about who the client is.
+// for a registered client. The host is the only verified fact about who such a client is.
 func (c Client) Host() string {
 	if u, ok := documentURL(c.ID); ok {
 		return u.Host

@@ -25,13 +25,14 @@ const mostProven = mostDocuments - documentsAtOnce
 // keySet is the cached key set of a jwks_uri.
 type keySet struct {
 	keys   signing.ClientKeys
-	until  time.Time // when it must be fetched again
+	until  time.Time // when the set must be fetched again
 	tried  time.Time // time of the last fetch, successful or not
 	proven bool      // a key of the set has verified an assertion in this process
-	order  uint64    // of its insertion or, once it is proven, of the last assertion that it verified
+	order  uint64    // keySets.last at its insertion or, once it is proven, at its last use
 }
 
-// usable returns the keys to accept if the process cannot fetch newer ones now.
+// usable returns the keys to accept if the process cannot fetch newer ones now, nil if the
+// cached keys are too old (staleKeys).
 func (s keySet) usable(now time.Time) signing.ClientKeys {
 	if now.Before(s.until.Add(staleKeys)) {
 		return s.keys
@@ -46,9 +47,10 @@ func (s keySet) usable(now time.Time) signing.ClientKeys {
 type keySets struct {
 	mu    sync.Mutex
 	byURI map[string]keySet
-	last  uint64 // order of the last insertion or use
+	last  uint64 // number of insertions and uses so far
 }
 
+// get returns a cached key set, or the zero keySet.
 func (k *keySets) get(uri string) keySet {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -68,7 +70,7 @@ func (k *keySets) put(uri string, s keySet) {
 		k.last++
 		was.order = k.last
 	}
-	s.proven, s.order = was.proven, was.order // they may have changed during the fetch
+	s.proven, s.order = was.proven, was.order // proven and order may have changed during the fetch
 	k.byURI[uri] = s
 }
 
@@ -100,8 +102,8 @@ func (k *keySets) proven() (n int) {
 	return n
 }
 
-// removeOldest removes the first set, in order, of the proven or of the unproven ones.
-// The caller holds the lock.
+// removeOldest removes the key set with the lowest order: of the proven sets, or of the
+// unproven ones. The caller holds the lock.
 func (k *keySets) removeOldest(proven bool) {
 	first := ""
 	for uri, s := range k.byURI {
@@ -112,14 +114,14 @@ func (k *keySets) removeOldest(proven bool) {
 	delete(k.byURI, first)
 }
 
-// cachedAs is the name of the client's cached key set. Clients with the same
-// jwks_uri share neither keys nor failures.
+// cachedAs returns the name of the client's key set in the cache. The name has the client's
+// id, so clients with the same jwks_uri share neither keys nor failures.
 func cachedAs(c Client) string { return c.ID + " " + c.KeysURI }
 
 // fetchedKeys returns the keys at the client's jwks_uri. again asks for keys
 // that are newer than the cached ones. If a fetch is not possible, fetchedKeys
-// returns the cached keys while they are usable, otherwise none. The fetch
-// counts for the caller's address, unless the client was used before or the
+// returns the cached keys while they are usable, otherwise none. The fetch is charged
+// to the budget of the caller's address, unless the client was used before or the
 // cached set is proven. The error, which may come with older keys, is the
 // throttle's 429 or one of the table.
 func (reg *Registry) fetchedKeys(ctx context.Context, c Client, again bool) (signing.ClientKeys, error) {
@@ -136,9 +138,9 @@ func (reg *Registry) fetchedKeys(ctx context.Context, c Client, again bool) (sig
 	if now.Before(s.tried.Add(retryAfter)) {
 		return s.usable(now), nil
 	}
-	if !s.proven && !c.Expires.IsZero() { // Expires is zero after the first token
+	if !s.proven && !c.Expires.IsZero() { // Expires is zero once the client has got a token
 		if err := reg.spendOfAddress(ctx); err != nil {
-			return s.usable(now), err // tried is unchanged: a request from another address may fetch
+			return s.usable(now), err // s.tried stays: a request from another address may fetch
 		}
 	}
 	keys, life, err := reg.fetchKeys(ctx, c, again)
@@ -152,6 +154,8 @@ func (reg *Registry) fetchedKeys(ctx context.Context, c Client, again bool) (sig
 	return s.usable(now), nil
 }
 
+// fetchKeys fetches the keys at the client's jwks_uri, and returns how long to cache
+// them. again is as in fetchedKeys.
 func (reg *Registry) fetchKeys(ctx context.Context, c Client, again bool) (signing.ClientKeys, time.Duration, error) {
 	at, err := url.Parse(c.KeysURI)
 	if err != nil || reg.ours(at) && (!reg.localKeys || !onLoopback(at)) {

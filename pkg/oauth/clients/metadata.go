@@ -20,7 +20,7 @@ const (
 	mostRedirects  = 20
 	longestURI     = 2000
 	longestName    = 100
-	largestRecord  = 3600 // bytes of JSON
+	largestRecord  = 3600 // bytes of the client as JSON
 	otherwiseNamed = "Unnamed app"
 )
 
@@ -31,7 +31,7 @@ type metadata struct {
 	RedirectURIs  []string `json:"redirect_uris"`
 	LogoutURIs    []string `json:"post_logout_redirect_uris"`
 	AuthMethod    *string  `json:"token_endpoint_auth_method"`
-	AuthMethods   []string `json:"token_endpoint_auth_methods_supported"` // only in documents
+	AuthMethods   []string `json:"token_endpoint_auth_methods_supported"` // member of documents only
 	AuthAlg       *string  `json:"token_endpoint_auth_signing_alg"`
 	KeysURI       string   `json:"jwks_uri"`
 	GrantTypes    []string `json:"grant_types"`
@@ -51,7 +51,7 @@ type metadata struct {
 
 	Keys json.RawMessage `json:"jwks"`
 
-	// Only PUT (RFC 7592 section 2.2) and documents read these.
+	// The members that only PUT (RFC 7592 section 2.2) and metadata documents may have.
 	ClientID     *string `json:"client_id"`
 	ClientSecret *string `json:"client_secret"`
 
@@ -73,6 +73,7 @@ func (d *descriptive[T]) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
+// badMetadata returns an error with the code invalid_client_metadata.
 func badMetadata(format string, args ...any) *protocol.Error {
 	return protocol.Refuse("invalid_client_metadata", format, args...)
 }
@@ -104,6 +105,7 @@ const mostFaults = 20
 // faults are the faults of one request.
 type faults []*protocol.Error
 
+// add adds an error, unless it is nil.
 func (f *faults) add(err error) {
 	if err != nil {
 		*f = append(*f, protocol.AsError(err))
@@ -131,10 +133,11 @@ func (f faults) err() error {
 	return &joined
 }
 
-// client returns the client to register: of what the metadata asks for, all
-// that the server has (RFC 7591 sections 2 and 3.2.1), with the defaults of
-// these sections and of OpenID Connect Registration section 2. Its error names
-// the members of which nothing usable is left, and at most mostFaults faults.
+// client returns the client to register. It has everything that the metadata asks
+// for and the server supports (RFC 7591 sections 2 and 3.2.1), and the defaults of
+// these sections and of OpenID Connect Registration section 2. Its error names the
+// members that have no usable value, and at most mostFaults faults. If the client's record
+// is too large, client leaves out the members that only describe the client.
 func (m metadata) client() (Client, error) {
 	c := Client{Name: or(m.Name, otherwiseNamed), AuthMethod: or(m.AuthMethod, protocol.AuthBasic),
 		AlsoPublic: m.alsoPublic, IDTokenAlg: signing.RS256}
@@ -164,7 +167,7 @@ func (m metadata) client() (Client, error) {
 	return Client{}, badMetadata("The metadata is too large: it may need at most %d bytes as JSON.", largestRecord)
 }
 
-// describe sets the usable ones of the members that only describe the client.
+// describe sets the members that only describe the client and have a usable value.
 func (c *Client) describe(m metadata) {
 	page := func(d descriptive[string]) string {
 		if isHTTPS(d.value) {
@@ -191,6 +194,7 @@ func (c *Client) describe(m metadata) {
 	}
 }
 
+// or returns the value, or the text otherwise if value is nil.
 func or(value *string, otherwise string) string {
 	if value == nil {
 		return otherwise
@@ -198,8 +202,8 @@ func or(value *string, otherwise string) string {
 	return *value
 }
 
-// checkGrants checks that the client wants the grant that the server has. A
-// static document may list the grants of other servers too.
+// checkGrants returns an error if the client cannot use the authorization code grant. It
+// ignores other grants, because a metadata document may list those for other servers.
 func (m metadata) checkGrants() error {
 	var wrong faults
 	if len(m.GrantTypes) > 0 && !slices.Contains(m.GrantTypes, "authorization_code") {
@@ -211,10 +215,10 @@ func (m metadata) checkGrants() error {
 	return wrong.err()
 }
 
-// setScopes sets the audiences and scopes that the metadata asks for and the
-// catalog has. If the metadata names no audiences, they follow from the scopes.
-// If no scope has an audience, the client gets all audiences. Without scopes,
-// the client gets all scopes of its audiences.
+// setScopes sets the audiences and scopes that the metadata asks for and the catalog
+// (authz.Scopes) has. If the metadata names no audiences, they follow from the scopes. If
+// no scope has an audience, the client gets all audiences. Without scopes, the client
+// gets all scopes of its audiences.
 func (c *Client) setScopes(m metadata) error {
 	asked := authz.Split(or(m.Scope, ""))
 	add := func(audience authz.Audience) {
@@ -231,7 +235,7 @@ func (c *Client) setScopes(m metadata) error {
 			add(rule.Audience)
 		}
 		if len(c.Audiences) == 0 {
-			c.Audiences = authz.Audiences // MCP clients may name none; the resource that they ask for selects it
+			c.Audiences = authz.Audiences // an MCP client may name no audience: its resource selects one
 		}
 	}
 	if len(c.Audiences) == 0 {
@@ -283,9 +287,10 @@ func (c *Client) setURIs(m metadata, wrong *faults) {
 	*wrong = append(*wrong, unusable...)
 }
 
-// usableURIs returns the first addresses that a client may register, each once,
-// at most mostRedirects, and the faults of others, at most mostFaults. had are the
-// addresses that the client has already.
+// usableURIs splits redirect addresses into those that a client may register, each once and at
+// most mostRedirects, and the faults of the invalid ones, at most mostFaults. public reports
+// whether the client is a public one. An address in had, which the client has already, may
+// keep a port that is refused for new ones.
 func usableURIs(uris []string, public bool, had []string) (usable []string, unusable faults) {
 	for _, uri := range uris {
 		switch reason := redirectFault(uri, public, slices.Contains(had, uri)); {
@@ -300,6 +305,8 @@ func usableURIs(uris []string, public bool, had []string) (usable []string, unus
 	return usable, unusable
 }
 
+// isHTTPS reports whether an address is a valid https address without user information
+// and fragment.
 func isHTTPS(uri string) bool {
 	u, err := parseURI(uri)
 	return err == nil && u.Scheme == "https" && u.Host != "" && u.User == nil && !strings.ContainsRune(uri, '#')
@@ -334,13 +341,15 @@ func (c *Client) setKeys(m metadata) error {
 	return nil
 }
 
+// hasKeys reports whether the metadata has the member jwks.
 func (m metadata) hasKeys() bool { return len(m.Keys) > 0 && string(m.Keys) != "null" }
 
 // documentMethod returns how the client of a document authenticates. A document
 // may list several methods, for several servers. The server takes
 // private_key_jwt if the document lists it and its keys can be used. public then
-// reports whether a request without credentials is valid too: the document also
-// lists none. A document that does not list none never becomes public.
+// reports whether a request without credentials is valid too, because the document
+// also lists the method "none". A document that lists only other methods never
+// becomes public.
 func (m metadata) documentMethod() (method string, public bool, err error) {
 	methods := m.AuthMethods
 	if m.AuthMethod != nil {

@@ -8,10 +8,10 @@ import (
 	"svc/pkg/base/plaintext"
 )
 
-// checkName rejects names that a person could misread on the consent page: a
-// name that looks like the platform's own, a name with invisible or direction
-// characters, and a name that could look like a part of the page (see isFrame).
-// It also rejects empty and long names.
+// checkName rejects names that a person could misread on the consent page: a name that
+// looks like the platform's own, a name with characters that are invisible or change the
+// direction of the text, and a name that could look like a part of the page (see
+// isFrame). It also rejects empty and long names.
 func checkName(name string) error {
 	switch {
 	case plaintext.IsBlank(name) || utf8.RuneCountInString(name) > longestName || len(name) > 4*longestName:
@@ -53,6 +53,7 @@ func isFrame(name string) bool {
 	return false
 }
 
+// The characters with which a name could draw a line.
 const (
 	longDashes  = "⸺⸻" // each is a line by itself
 	strokeSigns = "=~*#.·•…|¦¯ˉ‾−⎯⏤⎺⎻⎼⎽"

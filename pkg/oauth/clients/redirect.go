@@ -18,15 +18,15 @@ import (
 var loopback = regexp.MustCompile(
 	`^(http://(?:127\.0\.0\.1|\[::1\]|localhost))(?::([0-9]{1,5}))?((?:[/?].*)?)$`)
 
-// LoopbackIP reports whether a redirect URI is one of an IP address of the
-// device. The name localhost may resolve to another address (RFC 8252 section
-// 8.3).
+// LoopbackIP reports whether a redirect URI has a loopback IP address. The name
+// localhost does not count, because it may resolve to another address (RFC 8252
+// section 8.3).
 func LoopbackIP(uri string) bool {
 	return loopback.MatchString(uri) && !strings.HasPrefix(uri, "http://localhost")
 }
 
 // RedirectAllowed reports whether the URI equals a registered one (RFC 9700
-// section 4.1.3). The port of a Loopback address may differ.
+// section 4.1.3). The port of a loopback address may differ.
 func RedirectAllowed(registered []string, uri string) bool {
 	for _, one := range registered {
 		if one == uri {
@@ -61,8 +61,8 @@ func RedirectTarget(uri string) (target string, local bool) {
 }
 
 // redirectFault returns what is wrong with a redirect URI, or "" if it may be
-// registered (RFC 6749 section 3.1.2, RFC 8252 section 7). public reports whether
-// the client is a public one, and kept whether it has the address already.
+// registered (RFC 6749 section 3.1.2, RFC 8252 section 7). public reports whether the
+// client is a public one, and kept whether the client has the address already.
 func redirectFault(uri string, public, kept bool) string {
 	u, err := parseURI(uri)
 	switch {
@@ -121,14 +121,16 @@ func schemeFault(u *url.URL, public, kept bool) string {
 	return ""
 }
 
-// ownScheme matches a reversed domain name. Of its first label, a top-level domain, no
-// scheme of macOS or iOS is one (x-apple.systempreferences).
+// ownScheme matches a reversed domain name. Its first label must have the form of a
+// top-level domain. This excludes schemes of macOS and iOS such as
+// x-apple.systempreferences.
 var ownScheme = regexp.MustCompile(`^([a-z]{2,}|xn--[a-z0-9-]+)(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$`)
 
 // systemSchemes begin the schemes of programs that belong to an operating system, such as
-// microsoft.windows.camera. No client of this service is the domain's owner.
+// microsoft.windows.camera. No client of this service owns such a domain.
 var systemSchemes = []string{"microsoft.", "windows.", "com.microsoft.", "com.apple."}
 
+// isOwnScheme reports whether a scheme is a reversed domain name that a client may own.
 func isOwnScheme(scheme string) bool {
 	of := func(prefix string) bool { return strings.HasPrefix(scheme, prefix) }
 	return ownScheme.MatchString(scheme) && !slices.ContainsFunc(systemSchemes, of)
@@ -143,10 +145,12 @@ var knownApps = strings.Fields(`cherrystudio claude code-oss cursor goose kiro l
 // sections 4.1.2 and 4.1.2.1, RFC 9207 section 2).
 var ownParameters = []string{"code", "state", "iss", "error", "error_description", "error_uri"}
 
-// plainHost matches a host in ASCII, with an optional port. A person then reads
-// the host that the browser visits.
+// plainHost matches a host in ASCII, with an optional port. Other letters could look like
+// ASCII letters, so a person could take the host for another one.
 var plainHost = regexp.MustCompile(`^(|[A-Za-z0-9._*-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]*)?$`)
 
+// parseURI parses an absolute address of ASCII characters. The text of an error is safe to
+// show.
 func parseURI(uri string) (*url.URL, error) {
 	if uri == "" || len(uri) > longestURI {
 		return nil, fmt.Errorf("it must have 1 to %d characters", longestURI)
@@ -175,6 +179,7 @@ func onLoopback(u *url.URL) bool {
 	return host == "127.0.0.1" || host == "::1" || host == "localhost"
 }
 
+// dotted reports whether the path has a segment "." or "..".
 func dotted(u *url.URL) bool {
 	for segment := range strings.SplitSeq(u.Path, "/") {
 		if segment == "." || segment == ".." {

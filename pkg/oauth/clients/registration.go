@@ -51,6 +51,7 @@ type registered struct {
 	KeysURI         string           `json:"jwks_uri,omitempty"`
 }
 
+// registered returns the response for a client. secret is "" if it is not new.
 func (reg *Registry) registered(c Client, secret, token string) registered {
 	out := registered{
 		ClientID: c.ID, IssuedAt: c.CreatedAt.Unix(), Secret: secret, AccessToken: token, URI: reg.baseURL +
@@ -91,6 +92,7 @@ func (reg *Registry) Register(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// readMetadata parses the body of a registration request.
 func (reg *Registry) readMetadata(r *http.Request) (metadata, error) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return metadata{}, &protocol.Error{Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type",
@@ -220,12 +222,13 @@ func (reg *Registry) Delete(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// previousHash is stored for a registration access token that a PUT replaced. It
-// names the hash of the new token, so it ends with the new token.
+// previousHash returns what the server stores of a registration access token that a
+// PUT replaced. It includes next, the hash of the new token. So it is void as soon as
+// the new token is replaced.
 func previousHash(token, next string) string { return ids.Hash(ids.Hash(token) + " " + next) }
 
-// replaced reports whether the token is the one before the client's current one,
-// which nobody has used yet.
+// replaced reports whether token was the client's token before the current one, and
+// nobody has used the current one yet.
 func (c Client) replaced(token string) bool {
 	return c.PreviousHash != "" && protocol.Equal(previousHash(token, c.ManagementHash), c.PreviousHash)
 }

@@ -26,11 +26,11 @@ type Company struct {
 
 // UnknownError means that a request for a rider or driver names no company, or
 // that the person typed the name of an unknown or disabled one. The server asks
-// for its short name and then continues the request. A list to choose from would show all
-// of the platform's customers.
+// for its short name and then continues the request. It offers no list to choose from,
+// because that would show all of the platform's customers.
 type UnknownError struct {
 	Action   string     // page that continues the request
-	Query    url.Values // of the request
+	Query    url.Values // of the request, to continue with
 	Audience authz.Audience
 }
 
@@ -88,6 +88,7 @@ func (c Companies) Frame(ctx context.Context, id string) (page.Frame, error) {
 	return page.Frame{Brand: found.Brand}, err
 }
 
+// branded reads the tenant's branding and returns both.
 func (c Companies) branded(ctx context.Context, n tenant.Tenant) (Company, error) {
 	t := c.DB.Tenant(n.ID)
 	it, err := t.Get(ctx, t.Key("BRANDING", "BRANDING"))

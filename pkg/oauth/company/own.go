@@ -22,14 +22,16 @@ type Own struct {
 	Query    url.Values
 }
 
-// IsOwn reports whether the sign-in involves no client.
+// IsOwn reports whether the request is to one of the server's own pages and not part of a
+// client's authorization.
 func IsOwn(r *http.Request) bool { return !r.URL.Query().Has("client_id") }
 
-// AppsLink returns the address of the connected applications of the account in
-// the query.
+// AppsLink returns the address of the page with the connected applications of the account
+// in the query.
 func AppsLink(r *http.Request) string { return "apps?" + OwnQuery(r).Encode() }
 
-// OwnQuery returns the parameters of the query that links between the own pages keep.
+// OwnQuery returns those parameters of the request's query that a link to another of the
+// server's own pages repeats.
 func OwnQuery(r *http.Request) url.Values {
 	out, in := url.Values{}, r.URL.Query()
 	for _, name := range []string{"audience", "tenant_hint", "ui_locales"} {
@@ -40,7 +42,8 @@ func OwnQuery(r *http.Request) url.Values {
 	return out
 }
 
-// AppsFor returns the address of the connected applications of another audience.
+// AppsFor returns the address of the page with the connected applications of an account of
+// another audience.
 func (o Own) AppsFor(audience authz.Audience) string {
 	query := maps.Clone(o.Query)
 	query.Set("audience", string(audience))
@@ -59,7 +62,7 @@ func (c Companies) OpenOwn(r *http.Request) (Own, error) {
 		slug = strings.TrimSpace(slug)
 	}
 	switch {
-	case slug == "" && r.URL.Query().Has("tenant"): // where the API's tools have it
+	case slug == "" && r.URL.Query().Has("tenant"): // the API's tools call the parameter tenant
 		return Own{}, protocol.RefuseOnPage("request",
 			"the parameter tenant is not known: name the company by tenant_hint, as in "+
 				path.Base(r.URL.Path)+"?audience=rider&tenant_hint=metro")

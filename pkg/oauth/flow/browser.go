@@ -129,6 +129,8 @@ func (b *Browser) submit(ctx context.Context, page *url.URL, form form, values u
 	return b.Post(ctx, to.String(), values)
 }
 
+// do sends the request. It returns the response and the request's address, against which
+// the links of the page are resolved.
 func (b *Browser) do(req *http.Request) (Response, *url.URL, error) {
 	res, err := b.client.Do(req)
 	if err != nil {
@@ -150,6 +152,7 @@ type form struct {
 	buttons url.Values
 }
 
+// asks reports whether the form has an input or a button with the name.
 func (f form) asks(name string) bool { return f.inputs.Has(name) || f.buttons.Has(name) }
 
 // fill returns the values that a person who wants to continue sends.
@@ -193,6 +196,7 @@ func findForm(page string) (form, bool) {
 	return form{}, false
 }
 
+// readForm returns the form of a form element.
 func readForm(node *html.Node) form {
 	f := form{action: attribute(node, "action"), inputs: url.Values{}, buttons: url.Values{}}
 	for field := range node.Descendants() {
@@ -208,6 +212,7 @@ func readForm(node *html.Node) form {
 	return f
 }
 
+// attribute returns the value of an attribute of the element, or "".
 func attribute(node *html.Node, name string) string {
 	for _, a := range node.Attr {
 		if a.Key == name {
@@ -237,6 +242,7 @@ func visibleText(page string) string {
 	return strings.TrimSpace(page)
 }
 
+// words returns the words of a node's text, separated by blanks.
 func words(node *html.Node) string {
 	var out []string
 	for inner := range node.Descendants() {

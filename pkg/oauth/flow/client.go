@@ -53,6 +53,7 @@ func Refresh(ctx context.Context, o Options, refreshToken string) (Tokens, error
 	return tokens(ctx, o.filled(), url.Values{"grant_type": {"refresh_token"}, "refresh_token": {refreshToken}})
 }
 
+// tokens sends a token request, with the parameters form and the client's credentials.
 func tokens(ctx context.Context, o Options, form url.Values) (Tokens, error) {
 	if o.ClientSecret == "" {
 		form.Set("client_id", o.ClientID)
@@ -73,7 +74,8 @@ func tokens(ctx context.Context, o Options, form url.Values) (Tokens, error) {
 	return out, nil
 }
 
-// answer decodes a JSON response into out. An error response becomes an *Error.
+// answer sends the request and decodes the JSON response into out. An error response
+// becomes an *Error.
 func answer(client *http.Client, req *http.Request, out any) error {
 	res, err := client.Do(req)
 	if err != nil {

@@ -25,9 +25,9 @@ type Options struct {
 	Resource string // addresses of protected resources (RFC 8707), space-separated; empty is the API
 
 	ClientID     string // empty registers a public client
-	ClientSecret string // of a confidential ClientID; it authenticates with client_secret_basic
+	ClientSecret string // secret of a confidential ClientID, which authenticates with client_secret_basic
 	RedirectURI  string // empty is Redirect
-	ClientName   string // of a client that is registered here; empty is "Command line"
+	ClientName   string // name to register if ClientID is empty; empty is "Command line"
 
 	HTTPClient *http.Client // nil is http.DefaultClient; pages use neither its cookie jar nor its redirect policy
 }
@@ -129,7 +129,7 @@ func (o Options) filled() Options {
 func NewBrowser(o Options) *Browser {
 	o = o.filled()
 	client := *o.HTTPClient
-	client.Jar, _ = cookiejar.New(nil) // its error is always nil
+	client.Jar, _ = cookiejar.New(nil) // the error is always nil
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Browser{o: o, client: &client}
 }
@@ -141,6 +141,7 @@ type Error struct {
 	Description string
 }
 
+// Error implements error.
 func (e *Error) Error() string {
 	if e.Description == "" {
 		return e.Code
@@ -154,6 +155,7 @@ type Page struct {
 	Text   string // the page's alert or main text; the whole body if the page has neither
 }
 
+// Error implements error.
 func (p *Page) Error() string {
 	return fmt.Sprintf("the server shows a page (%d): %s", p.Status, p.Text)
 }

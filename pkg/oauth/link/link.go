@@ -68,7 +68,8 @@ func (k *Store) Create(ctx context.Context, baseURL string, hints url.Values, n 
 	return baseURL + path, nil
 }
 
-// ErrGone is the error of a link that is not usable.
+// ErrGone is the error of a link that is not usable: it is unknown, used or expired, or its
+// account has changed since.
 var ErrGone = protocol.RefuseOnPage("link", "")
 
 // Open returns the content of a usable link and its account. If the link is not

@@ -14,13 +14,16 @@ import (
 	"svc/pkg/domain/tenant"
 )
 
-// SignUp uses up the link and makes the rider's account with the hash of the
-// password, or sets the password of the account that an operator has added. r is as
-// signUpProblem returns it. The transaction also checks that the company still lets
-// such riders sign up. The error is ErrGone if it does not, if somebody used the link,
-// or if the address has got an account or a password in the meantime.
+// SignUp makes a rider's account, or sets the password of the account that an operator has
+// added. It uses up the one-time link n, which the secret names. hash is the hash of the
+// password. r is the rider's record; of an account that exists, SignUp reads only r.Agreed.
+// The transaction also checks that the company still lets such riders sign up. The error is
+// ErrGone if the company does not, if somebody used the link, or if the address has got an
+// account or a password in the meantime.
 func (k *Store) SignUp(ctx context.Context, secret string, n login.Link, r customer.Record, hash string) error {
 	t, by := k.accounts.DB.Tenant(n.TenantID), audit.By{Who: n.Actor, At: k.Now()}
+	// The values that the company's flags may have: not disabled, and one of two kinds of
+	// sign-up.
 	allowed := []any{false, tenant.SignUpOpen, tenant.SignUpInvite}
 	if n.Actor == "" {
 		by.Who, allowed[2] = r.ID, tenant.SignUpOpen

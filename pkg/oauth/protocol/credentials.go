@@ -27,8 +27,8 @@ type Credentials struct {
 	ClientID  string
 	Secret    string
 	Method    string            // one of AuthMethods
-	Header    bool              // they came in the header Authorization
-	Assertion signing.Assertion // of AuthKey; its signature and earlier uses are not checked yet
+	Header    bool              // the credentials came in the header Authorization
+	Assertion signing.Assertion // with AuthKey; its signature and earlier uses are not checked yet
 }
 
 // assertionType is the client_assertion_type of a JWT (RFC 7523 section 2.2).
@@ -38,8 +38,8 @@ const assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 var ErrNoClient = Refuse("invalid_request", "client_id is missing.")
 
 // ParseCredentials returns the client credentials of a request. RFC 6749
-// section 2.3 allows one authentication method per request. An empty secret is
-// none: some libraries send it for a public client. parse decodes a
+// section 2.3 allows one authentication method per request. An empty secret counts as
+// absent, because some libraries send one for a public client. parse decodes a
 // client assertion and checks its claims. The client sees the text of an error
 // that parse returns.
 func ParseCredentials(r *http.Request, form url.Values, parse func(string) (signing.Assertion, error)) (Credentials,
@@ -76,6 +76,7 @@ func ParseCredentials(r *http.Request, form url.Values, parse func(string) (sign
 	return c, nil
 }
 
+// errOtherClient is the error for a client_id other than the client of the credentials.
 var errOtherClient = Refuse("invalid_request", "client_id differs from the client of the credentials.")
 
 // parseAssertion returns the credentials of a request with a client assertion.

@@ -15,13 +15,14 @@ import (
 // 7591 section 3.2.2, RFC 6750 section 3).
 type Error struct {
 	Status       int    // HTTP status; 0 means 400
-	Code         string // the error member
-	Description  string // safe to show
-	Authenticate string // WWW-Authenticate; "" for none
+	Code         string // the member error of the body
+	Description  string // text of error_description; safe to show
+	Authenticate string // header WWW-Authenticate; "" for none
 	RetryAfter   time.Duration
 	Cause        error // logged, never shown
 }
 
+// Error implements error. Its text is for logs and includes the cause.
 func (e *Error) Error() string {
 	if e.Cause != nil {
 		return e.Code + ": " + e.Description + ": " + e.Cause.Error()
@@ -48,13 +49,14 @@ func AsError(err error) *Error {
 			Description: "The body is larger than 64 KiB."}
 	}
 	f := fault.Of(err)
-	if f.Kind == fault.KindOutcomeUnknown { // OAuth has no code for it, and its requests have no Idempotency-Key
+	if f.Kind == fault.KindOutcomeUnknown { // OAuth has no code for this, and no Idempotency-Key
 		return &Error{Status: f.Status(), Code: fault.Unavailable(nil).Code(), RetryAfter: f.RetryAfter, Cause: f.Cause,
 			Description: "The service did not confirm the change. Try again in a moment."}
 	}
 	return &Error{Status: f.Status(), Code: f.Code(), Description: f.Message, RetryAfter: f.RetryAfter, Cause: f.Cause}
 }
 
+// noteKey is the key of the outcome in the context of Noted.
 type noteKey struct{}
 
 // Noted returns a context for one request and a pointer to the request's

@@ -49,8 +49,8 @@ func Encoded(r *http.Request) bool {
 	return false
 }
 
-// BodyError converts an error of reading a body. The body is either too large
-// or incomplete.
+// BodyError converts the error of a body that could not be read. The body is either too
+// large, for which BodyError returns err itself, or incomplete.
 func BodyError(err error) error {
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {

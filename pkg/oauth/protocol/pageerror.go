@@ -7,11 +7,11 @@ import "svc/pkg/domain/page"
 // section 4.1.2.1).
 type PageError struct {
 	Status int
-	Kind   string // of page.Message
+	Kind   string // kind of page.Message, such as "request"
 	Detail string
 	Brand  page.Brand
-	Again  string // as in page.Message
-	SignIn string // as in page.Message
+	Again  string // address where the person can continue, or ""
+	SignIn string // address of the sign-in page, or ""
 }
 
 // Error implements error.

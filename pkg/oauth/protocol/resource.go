@@ -44,6 +44,7 @@ func within(base, address string) (path string, ok bool) {
 	return strings.CutPrefix(given.EscapedPath(), own.EscapedPath())
 }
 
+// hostPort returns the host and the port, without the scheme's default port.
 func hostPort(u *url.URL) string {
 	defaults := map[string]string{"http": ":80", "https": ":443"}
 	return strings.TrimSuffix(u.Host, defaults[u.Scheme])

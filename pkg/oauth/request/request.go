@@ -29,7 +29,7 @@ const (
 // section 4.3, RFC 8707 section 2, OpenID Connect Core section 3.1.2.1) and
 // tenant_hint (specification, "Authorize").
 type Request struct {
-	Query       url.Values // without empty parameters; forms and redirects repeat it
+	Query       url.Values // the query without empty parameters; forms and redirects repeat the query
 	ClientID    string
 	RedirectURI string
 	State       string
@@ -41,9 +41,9 @@ type Request struct {
 	TenantHint  string
 	Locales     string
 	IDTokenHint string
-	Resource    string         // as authz.Resources returns it
+	Resource    string         // protected resources, in the form that authz.Resources returns
 	ActsAs      authz.Audience // audience that the resource determines, or ""
-	Silent      bool           // prompt is none: a page is never shown
+	Silent      bool           // prompt is none: the server must not show a page
 	Prompt      []string
 	MaxAge      time.Duration
 	HasMaxAge   bool
@@ -68,13 +68,13 @@ const CompanyTyped = "company"
 // names it.
 const AudienceChosen = "audience"
 
-// Parse parses the query, and reads what every response needs: the
-// client, the redirect URI, the response mode, the state and whether a page may be shown.
-// It also reads ui_locales. The error is a *protocol.PageError. A query that is malformed
-// or too long is an error of Read, because the client of a readable part learns of it.
+// Parse parses the query, and reads what every response needs: the client, the redirect
+// URI, the response mode, the state and whether a page may be shown. It also reads
+// ui_locales. The error is a *protocol.PageError. For a query that is malformed or too
+// long, Parse returns no error and Read returns one, so that the client gets the error.
 func Parse(raw string) (Request, error) {
 	var broken *protocol.Error
-	query, err := url.ParseQuery(raw) // without the malformed parts
+	query, err := url.ParseQuery(raw) // with an error, query has only the well-formed parts
 	if err != nil {
 		broken = protocol.Refuse("invalid_request", "The query is malformed.")
 	}
@@ -111,7 +111,8 @@ func Parse(raw string) (Request, error) {
 // 7636 section 4.2). The secret of a one-time link has the same form.
 var Secret256 = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
-// Read parses the other parameters, except resource. Its error is for the client.
+// Read parses the parameters that Parse has not read, except resource. The client gets the
+// error.
 func (a *Request) Read() *protocol.Error {
 	q := a.Query
 	if a.broken != nil {
@@ -140,7 +141,7 @@ func (a *Request) Read() *protocol.Error {
 		return protocol.Refuse("invalid_request", "state is longer than %d bytes.", longestState)
 	case len(q.Get("nonce")) > longestNonce:
 		return protocol.Refuse("invalid_request", "nonce is longer than %d bytes.", longestNonce)
-	case !q.Has("code_challenge"): // see CheckChallenge
+	case !q.Has("code_challenge"): // CheckChallenge decides whether the request needs one
 		if q.Has("code_challenge_method") {
 			return errNoChallenge
 		}
@@ -157,7 +158,8 @@ func (a *Request) Read() *protocol.Error {
 	return a.readPrompt()
 }
 
-// errNoChallenge names both ways to protect a code.
+// errNoChallenge is the error of a request whose code would have no protection. Its text
+// names both ways to protect a code.
 var errNoChallenge = protocol.Refuse("invalid_request", "code_challenge is missing. Send a PKCE challenge (S256). "+
 	"A confidential client may instead ask for openid with a nonce, without a resource of the MCP server.")
 
@@ -175,6 +177,7 @@ func (a *Request) CheckChallenge(c clients.Client, granted []string) *protocol.E
 	return errNoChallenge
 }
 
+// readPrompt parses prompt and max_age.
 func (a *Request) readPrompt() *protocol.Error {
 	a.Prompt = strings.Fields(a.Query.Get("prompt"))
 	for _, value := range a.Prompt {
@@ -227,7 +230,7 @@ func (a *Request) ReadResource(base string) *protocol.Error {
 // ChooseAudience determines the token's audience: by the resource, else by the
 // requested scopes, else by the client's only audience, else by the parameter audience,
 // which the person's choice adds. The audience is "" if nothing selects one of several.
-// Then prompt=none fails even with a session, which may be another account's.
+// In that case prompt=none fails even with a session, which may belong to another account.
 // ChooseAudience also returns those requested scopes that the client registered, without
 // the scopes of other audiences than the resource's. A request without scope asks for all
 // scopes of the client.
@@ -259,7 +262,7 @@ func (a *Request) ChooseAudience(c clients.Client) (authz.Audience, []string, *p
 		return "", nil, protocol.Refuse("invalid_scope", "The scopes belong to more than one audience. Ask for those of one.")
 	}
 	audience = cmp.Or(a.ActsAs, audience)
-	if audience == "" { // the scopes that the client did not register may still say which is meant
+	if audience == "" { // the requested scopes that the client did not register may still select one
 		audience, _ = authz.CommonAudience(known)
 	}
 	if len(c.Audiences) == 1 && a.ActsAs == "" {

@@ -25,7 +25,8 @@ func TenantOf(audience authz.Audience, tenantID string) string {
 	return tenantID
 }
 
-// AccountKey returns the key of an account in counters and devices.
+// AccountKey returns the name of an account in the throttle's counters and in the records
+// of browsers (Device).
 func AccountKey(audience authz.Audience, tenantID, address string) string {
 	return strings.Join([]string{string(audience), TenantOf(audience, tenantID), email.Fold(address)}, "\n")
 }
@@ -33,8 +34,8 @@ func AccountKey(audience authz.Audience, tenantID, address string) string {
 // Enabled reports whether an actor or a tenant exists and is not disabled.
 func Enabled(it table.Item) bool { return it.Found() && !it.Flag("disabled") }
 
-// Login returns the account of a mail address, or the zero Login if there is
-// none.
+// Login returns the login of the account with a mail address, or the zero Login if there
+// is none.
 func (a Accounts) Login(ctx context.Context, audience authz.Audience, tenantID, email string) (login.Login, error) {
 	var l login.Login
 	var err error

@@ -16,9 +16,10 @@ import (
 	"svc/pkg/base/ids"
 )
 
-// The cookies contain the session's secret, the secret of the known browser, the
-// secret of forms before the sign-in, the company that a rider or driver chose, as what
-// the person last signed in, by client, and the companies that an operator signed in to.
+// The names of the cookies. They contain, in this order: the session's secret; the secret
+// of the known browser (Device); the secret of forms before the sign-in; the slug of the
+// company that a rider or driver chose; for each client, the audience of the person's last
+// sign-in; and the tenants for which an operator got a code.
 const (
 	sessionCookie  = "svc-session"
 	deviceCookie   = "svc-device"
@@ -89,7 +90,8 @@ func (c Cookies) RememberCompany(w http.ResponseWriter, slug string) {
 	c.set(w, companyCookie, slug, companyLife)
 }
 
-// mostChoices is how many clients or tenants one of the cookies names.
+// mostChoices limits the clients in the audience cookie, and the tenants in the operator
+// cookie.
 const mostChoices = 8
 
 var choiceFormat = regexp.MustCompile(`^[A-Za-z0-9_-]{8}\.(dashboard|rider|driver)$`)
@@ -107,10 +109,11 @@ func (c Cookies) choices(r *http.Request) []string {
 	return valid[:min(len(valid), mostChoices)]
 }
 
+// choiceOf returns how a client's entry in the audience cookie begins.
 func choiceOf(client string) string { return ids.Hash(client)[:8] + "." }
 
-// Audience returns as what the person last signed in with this browser for the client,
-// or "".
+// Audience returns the audience with which the person last signed in to the client with
+// this browser, or "".
 func (c Cookies) Audience(r *http.Request, client string) authz.Audience {
 	for _, one := range c.choices(r) {
 		if audience, ok := strings.CutPrefix(one, choiceOf(client)); ok {
@@ -141,8 +144,8 @@ func (c Cookies) Operates(r *http.Request, tenantID string) (bool, error) {
 	return false, nil
 }
 
-// operatorOf returns the entry of a tenant in the operator cookie: its id and what the key
-// makes of it.
+// operatorOf returns the entry of a tenant in the operator cookie: the tenant's id, and a
+// message authentication code of the id with the key.
 func operatorOf(key []byte, tenantID string) string {
 	return tenantID + "." + formToken(string(key), operatorCookie, tenantID)
 }
@@ -210,6 +213,7 @@ func formToken(secret, purpose, bound string) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
+// formValid reports whether formToken returned the token. Without a secret none is valid.
 func formValid(secret, purpose, bound, token string) bool {
 	return secret != "" && hmac.Equal([]byte(formToken(secret, purpose, bound)), []byte(token))
 }

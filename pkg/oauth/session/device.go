@@ -29,18 +29,18 @@ const mostAccounts = 8
 // browser have a separate counter. So nobody else can lock the browser out. The
 // zero Device is an unknown browser.
 type Device struct {
-	Accounts map[string]knownFor `json:"accounts"` // by hash of the account
+	Accounts map[string]knownFor `json:"accounts"` // by the hash of AccountKey
 	// Counter is part of the keys of the browser's counters. The secret changes
 	// at each sign-in, and Counter does not. So a sign-in with another account
 	// gives no new guesses.
-	Counter string `json:"counter,omitempty"` // "" in a record of an earlier build
+	Counter string `json:"counter,omitempty"` // "" in a record of an earlier build, for which the secret is used
 
 	secret string // the cookie's value
 }
 
 // knownFor is what a browser's record says about one account.
 type knownFor struct {
-	At    int64  `json:"at"`    // of the last sign-in, Unix seconds
+	At    int64  `json:"at"`    // time of the last sign-in, in Unix seconds
 	Since string `json:"since"` // login.Login.Since; another value voids the entry
 }
 
@@ -50,6 +50,7 @@ func (d Device) CounterKey(account string) string {
 	return account + "\n" + cmp.Or(d.Counter, d.secret)
 }
 
+// deviceKey returns the key of the record of the device with the secret.
 func (s *Store) deviceKey(secret string) table.Key {
 	return s.p.Key("SESSION", ids.Hash(secret), "DEVICE")
 }
@@ -101,12 +102,14 @@ func (s *Store) commitKnown(ctx context.Context, d Device, account, since string
 	return secret, err
 }
 
+// Declares the personal data in the items of type device.
 var _ = table.Kind[any]{Type: "device", Personal: "hashes of accounts that a browser knows", Erasure: "nothing",
 	Once: "a new one replaces the cookie, not the item"}
 
-// remember adds to the transaction that the account knows the browser. The
-// device gets a new secret, so a planted or copied cookie becomes useless. If
-// the record of d is gone, the transaction fails with errReplaced.
+// remember adds to the transaction the record that the account knows the browser, and
+// returns the cookie's new value. The device gets a new secret, so a planted or copied
+// cookie becomes useless. If the record of d is gone, the transaction fails with
+// errReplaced.
 func (s *Store) remember(tx *table.Tx, d Device, account, since string) (secret string) {
 	now := s.now()
 	next := Device{Accounts: map[string]knownFor{ids.Hash(account): {At: now.Unix(), Since: since}},

@@ -63,12 +63,13 @@ func NewStore(db *table.DB, cookies Cookies, now func() time.Time) *Store {
 	return &Store{Cookies: cookies, Accounts: Accounts{DB: db}, p: db.Platform("SESSION"), now: now}
 }
 
+// key returns the key of the session with the secret.
 func (s *Store) key(secret string) table.Key {
 	return login.SessionKey(s.p, ids.Hash(secret))
 }
 
-// Hash returns the stored form of the session's secret. Codes use it to
-// identify the session.
+// Hash returns the stored form of the session's secret. The records of authorization codes
+// identify the session by it.
 func (n *Session) Hash() string { return ids.Hash(n.secret) }
 
 // Find returns the session of the request's cookie. It returns nil if there is
@@ -145,7 +146,7 @@ func (n *Session) Pick(request, tenantID string) {
 }
 
 // Change applies a change to the stored session, unless the session has ended.
-// It does not change n. Other tabs may change the session at the same time. So
+// Change does not modify n. Other tabs may change the session at the same time. So
 // apply gets the latest version, and may run more than once.
 func (s *Store) Change(ctx context.Context, n *Session, apply func(*Session)) error {
 	err := table.Retry(ctx, func(ctx context.Context) error {
@@ -185,9 +186,11 @@ func (s *Store) End(ctx context.Context, w http.ResponseWriter, r *http.Request)
 	return nil
 }
 
+// Declares the personal data in the items of type session.
 var _ = table.Kind[any]{Type: "session", Personal: "e-mail address, applications, sign-ups not finished",
 	Erasure: "deletes"}
 
+// item returns the stored form of a session.
 func (s *Store) item(n *Session) table.Item {
 	it := table.Item{Key: s.key(n.secret), Type: "session", Doc: n, Expires: n.expires}
 	if n.TenantID != "" { // an erasure looks for the sessions of riders and drivers

@@ -24,6 +24,7 @@ type codeGrant struct {
 	item table.Item // the code
 }
 
+// addGets adds the read of the code.
 func (g *codeGrant) addGets(s *Issuer, b *table.BatchGet, _ string) {
 	b.Add(s.p.Handle, s.codeKey(g.form.Get("code")), &g.item)
 }
@@ -31,6 +32,7 @@ func (g *codeGrant) addGets(s *Issuer, b *table.BatchGet, _ string) {
 var errBadCode = badGrant("The authorization code is unknown, expired, used or revoked, or it does not match " +
 	"the client, the redirect_uri or the code_verifier.")
 
+// redeem exchanges the code for tokens. After a conflict it tries again.
 func (g *codeGrant) redeem(ctx context.Context, s *Issuer, c clients.Client) (tokens, error) {
 	if !g.form.Has("code") {
 		return tokens{}, protocol.Refuse("invalid_request", "code is missing.")
@@ -167,9 +169,10 @@ func (g *codeGrant) exchange(ctx context.Context, s *Issuer, c clients.Client, t
 }
 
 // proves reports whether the request comes from the client that asked for the code, by
-// PKCE. A code without a challenge takes no verifier: else an attacker could remove the
-// challenge from the authorization request (RFC 9700 section 4.8.2). Its client must be
-// confidential still, although it may change its own registration.
+// PKCE. For a code without a challenge, the request must have no verifier. Otherwise an
+// attacker could remove the challenge from the authorization request (RFC 9700 section
+// 4.8.2). The client of such a code must still be confidential: it may have changed its
+// registration since.
 func (g *codeGrant) proves(c clients.Client, code AuthorizationCode) bool {
 	if code.Challenge != "" {
 		return verifies(g.form.Get("code_verifier"), code.Challenge)
@@ -187,6 +190,7 @@ func verifies(verifier, challenge string) bool {
 	return protocol.Equal(base64.RawURLEncoding.EncodeToString(sum[:]), challenge)
 }
 
+// reserved reports whether a verifier must not contain the character.
 func reserved(r rune) bool {
 	letter := (r >= 'a' && r <= 'z') || (r >= 'A' && r <= 'Z') || (r >= '0' && r <= '9')
 	return !letter && !strings.ContainsRune("-._~", r)

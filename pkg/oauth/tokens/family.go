@@ -240,7 +240,8 @@ func seize(ctx context.Context, t table.Tenant, id string) error {
 
 // endGrant raises the epoch of the grant from an actor to a client. This
 // revokes every token of that client and actor in the tenant, in all families.
-// endGrant does nothing if the epoch is no longer seen.
+// endGrant does nothing if the epoch is no longer the one that the caller
+// has read, seen.
 func (s *Issuer) endGrant(ctx context.Context, t table.Tenant, client, actor string, seen int64) error {
 	err := table.Retry(ctx, func(ctx context.Context) error {
 		tx := t.Write()

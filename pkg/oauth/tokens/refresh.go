@@ -20,19 +20,21 @@ import (
 type refreshGrant struct {
 	form   url.Values
 	token  string
-	at     address
-	secret string // the family secret
-	formed error
+	at     address // of the family, from the token
+	secret string  // the family secret
+	formed error   // why the token is malformed, nil if it is not
 	tenant table.Tenant
 	items  familyItems
 }
 
+// newRefreshGrant parses the refresh token of a form.
 func newRefreshGrant(form url.Values) *refreshGrant {
 	g := &refreshGrant{form: form, token: form.Get("refresh_token")}
 	g.at, g.secret, g.formed = parseRefresh(g.token)
 	return g
 }
 
+// addGets adds the reads of familyItems, unless the token is malformed.
 func (g *refreshGrant) addGets(s *Issuer, b *table.BatchGet, clientID string) {
 	if g.formed != nil {
 		return
@@ -47,6 +49,7 @@ type familyItems struct {
 	standingItems
 }
 
+// addGets adds the reads of the items to the batch.
 func (f *familyItems) addGets(b *table.BatchGet, t table.Tenant, at address, clientID string) {
 	b.Add(t.Handle, authz.FamilyKey(t, at.family), &f.family)
 	f.standingItems.addGets(b, t, at.audience, clientID, at.actor, at.family)
@@ -54,6 +57,7 @@ func (f *familyItems) addGets(b *table.BatchGet, t table.Tenant, at address, cli
 
 var errBadRefresh = badGrant("The refresh token is unknown, expired, used or revoked, or it belongs to another client.")
 
+// redeem exchanges the refresh token for new tokens. After a conflict it tries again.
 func (g *refreshGrant) redeem(ctx context.Context, s *Issuer, c clients.Client) (tokens, error) {
 	if g.token == "" {
 		return tokens{}, protocol.Refuse("invalid_request", "refresh_token is missing.")
@@ -127,10 +131,11 @@ func (g *refreshGrant) attempt(ctx context.Context, s *Issuer, c clients.Client)
 	return g.rotate(ctx, s, c, f, stands, scopes)
 }
 
-// scopes returns the granted ones of the requested scopes, by default all
-// granted ones (RFC 6749 section 6). It removes those that the client no longer
-// registers, or that the actor may not have now. Some libraries repeat at each
-// refresh what they asked for at first, with scopes that were not granted.
+// scopes returns those of the requested scopes that were granted, or all granted
+// scopes if the request names none (RFC 6749 section 6). It removes those that the
+// client no longer registers, or that the actor may not have now. It ignores
+// requested scopes that were not granted, because some libraries repeat their first
+// request at each refresh.
 func (g *refreshGrant) scopes(c clients.Client, f family, stands standing) ([]string, error) {
 	asked := f.Scopes
 	if g.form.Has("scope") {
@@ -144,6 +149,8 @@ func (g *refreshGrant) scopes(c clients.Client, f family, stands standing) ([]st
 	return grantable(c, f.Audience, asked, stands.Have)
 }
 
+// rotate issues new tokens, and replaces the refresh token. During the grace period, a
+// client that lost the response may repeat the request with the old one (repeatTokens).
 func (g *refreshGrant) rotate(ctx context.Context, s *Issuer, c clients.Client, f family, stands standing,
 	scopes []string) (tokens, error) {
 	now, refresh := s.now(), g.at.token(g.secret)

@@ -230,8 +230,8 @@ func grantable(c clients.Client, audience authz.Audience, scopes []string, have 
 	return out, nil
 }
 
-// issue describes an access token of a family, new or repeated, and its audit
-// record. A new token is signed before anything is written.
+// issue describes an access token of a family and its audit record. The token is new,
+// or it is the one in the answer to the same request that was lost. A new token is signed before anything is written.
 type issue struct {
 	tenant   table.Tenant
 	client   clients.Client

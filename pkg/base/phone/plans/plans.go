@@ -1,5 +1,5 @@
-// Package plans reads phone numbers by the numbering plans of all countries, which
-// are about a megabyte of data. Only functions that need numbers import it.
+// Package plans reads phone numbers by the numbering plans of all countries, which are
+// about a megabyte of data. Only functions that parse phone numbers import the package.
 package plans
 
 import (
@@ -14,7 +14,7 @@ import (
 // code. If country is "", it reads international forms only. It returns nil if the
 // text is no possible number.
 func Read(typed, country string) *phone.Number {
-	// The plans would dial letters, such as those of an extension in another language.
+	// Parse reads letters as the digits of a keypad, also those of a word for "extension".
 	number, err := phonenumbers.Parse(phone.WithoutExtension(typed), country)
 	if err != nil || !phonenumbers.IsPossibleNumber(number) {
 		return nil
@@ -31,5 +31,6 @@ func Read(typed, country string) *phone.Number {
 	return &phone.Number{Typed: typed, E164: digits(phonenumbers.E164), National: digits(phonenumbers.NATIONAL)}
 }
 
-// IsCountry reports whether a text is the code of a country with a numbering plan.
+// IsCountry reports whether a text is the code (ISO 3166, two letters) of a country with
+// a numbering plan.
 func IsCountry(code string) bool { return phonenumbers.GetCountryCodeForRegion(code) != 0 }

@@ -14,7 +14,7 @@ type cors struct {
 	credentials                        bool
 }
 
-// newCORS returns nil if the template has no CORS configuration.
+// newCORS decodes v, the template's CORS configuration. It returns nil if there is none.
 func newCORS(v any) *cors {
 	if v == true {
 		return &cors{origins: []string{"*"}}
@@ -52,8 +52,8 @@ func (c *cors) preflight(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// answer sets the CORS headers of a response, the function's or the gateway's
-// own. It removes the CORS headers that the function set.
+// answer sets the CORS headers h of a response, of a function or of the gateway
+// itself. It removes the CORS headers that the function set.
 func (c *cors) answer(h http.Header, r *http.Request) {
 	if c == nil {
 		return
@@ -89,6 +89,7 @@ func (c *cors) origin(h http.Header, r *http.Request) bool {
 	return true
 }
 
+// set sets a header to the values, separated by commas. Without values it does nothing.
 func set(h http.Header, name string, values []string) {
 	if len(values) > 0 {
 		h.Set(name, strings.Join(values, ","))

@@ -20,7 +20,8 @@ const (
 )
 
 // Event returns the payload 2.0 event of a request, as an HTTP API on its
-// $default stage builds it: the path decoded, the query as sent.
+// $default stage builds it: the path decoded, the query as sent. parameters are
+// those of the path, and id is the gateway's id of the request.
 func Event(
 	r *http.Request, body []byte, route Route, parameters map[string]string, id string, now time.Time,
 ) events.APIGatewayV2HTTPRequest {
@@ -51,7 +52,7 @@ func Event(
 }
 
 // isText reports whether an HTTP API passes bodies of this type without base64.
-// It encodes forms in base64.
+// An HTTP API encodes forms in base64.
 func isText(contentType string) bool {
 	t, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -73,13 +74,15 @@ func peer(r *http.Request) string {
 	return host
 }
 
+// hostname returns the host of the request in lower case, without its port.
 func hostname(r *http.Request) string {
 	u := url.URL{Host: r.Host}
 	return strings.ToLower(u.Hostname())
 }
 
 // headers returns the headers of an event: names in lower case, several values
-// joined, without cookies, and with the headers that the gateway adds.
+// joined, without cookies, and with the headers that the gateway adds. ip is the
+// client's address.
 func headers(r *http.Request, ip string) map[string]string {
 	h := make(map[string]string, len(r.Header)+4)
 	for name, values := range r.Header {
@@ -99,6 +102,7 @@ func headers(r *http.Request, ip string) map[string]string {
 	return h
 }
 
+// cookies returns the request's cookies, each as name=value.
 func cookies(h http.Header) []string {
 	var list []string
 	for _, line := range h.Values("Cookie") {
@@ -133,6 +137,7 @@ func query(raw string) map[string]string {
 	return m
 }
 
+// unescape decodes a name or value of a query. A malformed text stays unchanged.
 func unescape(s string) string {
 	decoded, err := url.QueryUnescape(s)
 	if err != nil {

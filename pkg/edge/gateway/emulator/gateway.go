@@ -21,19 +21,19 @@ import (
 
 // Limits of API Gateway, in bytes.
 const (
-	MaxBody   = 10 << 20 // of a request's body; a larger one gets a 413
-	MaxHeader = 10240    // of the request line and all headers; larger ones get a 431
+	MaxBody   = 10 << 20 // limit of a request's body; a larger body gets a 413
+	MaxHeader = 10240    // limit of the request line and all headers together; else a 431
 )
 
 // Function is a Lambda function: it takes an event and returns a response.
 type Function = func(ctx context.Context, event json.RawMessage) (json.RawMessage, error)
 
-// Gateway is the HTTP API of a template. Its fields may be set only before the
+// Gateway is the HTTP API of a SAM template. Its fields may be set only before the
 // first request.
 type Gateway struct {
-	Now   func() time.Time // time of requests; default time.Now
-	NewID func() string    // ids of requests; default random
-	Log   *slog.Logger     // failures of functions; default slog.Default
+	Now   func() time.Time // gives the time of a request; default time.Now
+	NewID func() string    // makes the id of a request; default random
+	Log   *slog.Logger     // logs failures of functions; default slog.Default
 	// Streams handle the paths that CloudFront sends to function URLs with response
 	// streaming.
 	Streams map[string]http.Handler
@@ -44,10 +44,10 @@ type Gateway struct {
 	timeouts  map[string]time.Duration
 }
 
-// New reads the routes and the CORS configuration of the template. functions
-// maps logical ids to functions. New returns an error for a route whose
-// function is not in functions, for a function that is not in the template, and
-// for a template without exactly one HttpApi.
+// New returns the Gateway of a SAM template. It reads the routes and the CORS
+// configuration from text. functions maps logical ids to functions. New returns an error
+// for a route whose function is not in functions, for a function that is not in the
+// template, and for a template without exactly one HttpApi.
 func New(text []byte, functions map[string]Function) (*Gateway, error) {
 	t, err := parse(text)
 	if err != nil {
@@ -157,7 +157,7 @@ func (g *Gateway) invoke(ctx context.Context, name, id string, event json.RawMes
 	case r = <-done:
 	case <-ctx.Done():
 		select {
-		case r = <-done: // cancel follows the result
+		case r = <-done: // the function ended: cancel runs after the result is sent
 		default:
 			r.err = fmt.Errorf("timed out after %s", g.timeouts[name])
 		}
@@ -170,6 +170,7 @@ func (g *Gateway) invoke(ctx context.Context, name, id string, event json.RawMes
 
 var errTooLarge = errors.New("the body is too large")
 
+// readBody returns the body, or errTooLarge if it is longer than MaxBody.
 func readBody(r *http.Request) ([]byte, error) {
 	if r.ContentLength > MaxBody {
 		return nil, errTooLarge
@@ -181,6 +182,7 @@ func readBody(r *http.Request) ([]byte, error) {
 	return body, err
 }
 
+// headerSize returns the bytes of the request line and all headers, without separators.
 func headerSize(r *http.Request) int {
 	n := len(r.Method) + len(r.URL.RequestURI()) + len(r.Host)
 	for name, values := range r.Header {

@@ -15,8 +15,10 @@ import (
 // our format, because no resource has such a path.
 func Listener(l net.Listener) net.Listener { return listener{l} }
 
+// listener is what the function Listener returns. Its connections are of type conn.
 type listener struct{ net.Listener }
 
+// Accept returns the next connection, as a conn.
 func (l listener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil {
@@ -32,9 +34,10 @@ func (l listener) Accept() (net.Conn, error) {
 type conn struct {
 	net.Conn
 	between atomic.Bool // the next bytes begin with a request line
-	rest    []byte      // read and escaped, not yet returned
+	rest    []byte      // bytes that were read and escaped, but not yet returned
 }
 
+// Write notes that a response begins, so the next bytes from the client are a new request.
 func (c *conn) Write(p []byte) (int, error) {
 	if !bytes.HasPrefix(p, []byte("HTTP/1.1 100 ")) { // a body follows 100 Continue
 		c.between.Store(true)
@@ -42,6 +45,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
+// Read escapes the request line, if the next bytes begin with one.
 func (c *conn) Read(p []byte) (int, error) {
 	if len(c.rest) == 0 {
 		n, err := c.Conn.Read(p)
@@ -82,8 +86,8 @@ func escapeTarget(data []byte) []byte {
 	return bytes.Join([][]byte{line[:start], []byte(escaped), line[end:], []byte("\n"), after}, nil)
 }
 
-// escape escapes blanks and control characters and, in a path, each percent sign
-// that begins no escape.
+// escape percent-encodes blanks and control characters. In a path it also encodes each
+// percent sign that is not followed by two hexadecimal digits.
 func escape(text string, path bool) string {
 	var b strings.Builder
 	for i := range len(text) {

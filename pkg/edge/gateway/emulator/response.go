@@ -50,7 +50,7 @@ func (a *response) write(w http.ResponseWriter) {
 	for name, values := range a.header {
 		switch name {
 		case "Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "Upgrade", "Trailer":
-			continue // set by the gateway itself
+			continue // the gateway itself sets these headers
 		}
 		if strings.ContainsAny(name, " \r\n:") {
 			continue

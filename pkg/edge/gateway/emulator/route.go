@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Route is one event of type HttpApi.
+// Route is a route of the HTTP API: a function's event of type HttpApi in the template.
 type Route struct {
-	Function string // logical id
+	Function string // logical id of the function in the template
 	Method   string // upper case; ANY matches every method
 	Path     string // may have {parameter} and a final {greedy+}; "$default" matches the rest
 }
@@ -25,7 +25,7 @@ func (r Route) key() string {
 	return r.Method + " " + r.Path
 }
 
-// Routes returns the routes of the template, sorted by path and method.
+// Routes returns the routes of a SAM template, sorted by path and method.
 func Routes(text []byte) ([]Route, error) {
 	t, err := parse(text)
 	if err != nil {
@@ -34,6 +34,8 @@ func Routes(text []byte) ([]Route, error) {
 	return t.routes()
 }
 
+// routes returns the routes of the template, sorted by path and method. It returns an
+// error for a malformed or repeated route.
 func (t *template) routes() ([]Route, error) {
 	seen := map[string]string{}
 	routes, err := eventsOf(t, "HttpApi", func(function string, properties map[string]any) (Route, error) {
@@ -50,6 +52,7 @@ func (t *template) routes() ([]Route, error) {
 	return routes, err
 }
 
+// newRoute returns the route of an HttpApi event with the properties p.
 func newRoute(function string, p map[string]any) (Route, error) {
 	path, hasPath := p["Path"].(string)
 	method, hasMethod := p["Method"].(string)
@@ -99,11 +102,13 @@ type table struct {
 	fallback *Route
 }
 
+// compiled is a route with its path split at the slashes.
 type compiled struct {
 	Route
 	segments []string
 }
 
+// newTable returns the table of the routes.
 func newTable(routes []Route) table {
 	var t table
 	for _, r := range routes {
@@ -120,10 +125,10 @@ func newTable(routes []Route) table {
 	return t
 }
 
-// rank returns a sort key. Greedy routes come after all others. Then, segment
-// by segment, static comes before parameter, and parameter before greedy. So a
-// greedy route with more segments comes before one with fewer. Then a method
-// comes before ANY.
+// rank returns the route's sort key. Greedy routes, whose last parameter matches several
+// segments, come after all others. Then, segment by segment, static comes before
+// parameter, and parameter before greedy. So a greedy route with more segments comes
+// before one with fewer. Then a method comes before ANY.
 func (c compiled) rank() string {
 	var b strings.Builder
 	_, greedy := parameter(c.segments[len(c.segments)-1])
@@ -144,6 +149,7 @@ func (c compiled) rank() string {
 	return b.String()
 }
 
+// digit returns '1' for true and '0' for false, for a sort key.
 func digit(b bool) byte {
 	if b {
 		return '1'
@@ -178,6 +184,7 @@ func (t table) find(method, escapedPath string) (Route, map[string]string, bool)
 	return *t.fallback, nil, true
 }
 
+// match returns the path parameters if the decoded segments of a path match the route.
 func (c compiled) match(parts []string) (map[string]string, bool) {
 	var parameters map[string]string
 	set := func(name, value string) bool {

@@ -8,12 +8,12 @@ import (
 
 // Schedule is a function's schedule: an event of type ScheduleV2.
 type Schedule struct {
-	Function string        // logical id
+	Function string        // logical id of the function in the template
 	Rate     time.Duration // time between two invocations
-	Timeout  time.Duration // of one invocation
+	Timeout  time.Duration // timeout of one invocation
 }
 
-// Schedules returns the schedules of the template, sorted by function. It returns
+// Schedules returns the schedules of a SAM template, sorted by function. It returns
 // an error for a schedule that is not a rate, such as a cron expression.
 func Schedules(text []byte) ([]Schedule, error) {
 	t, err := parse(text)

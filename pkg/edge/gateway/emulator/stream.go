@@ -11,7 +11,7 @@ import (
 // is an event source of type DynamoDB. Properties that the template does not set
 // have Lambda's defaults.
 type Stream struct {
-	Function         string        // logical id
+	Function         string        // logical id of the function in the template
 	StartingPosition string        // TRIM_HORIZON or LATEST
 	BatchSize        int           // maximum number of records in a batch
 	Window           time.Duration // how long a batch collects records
@@ -21,10 +21,10 @@ type Stream struct {
 	Retries          int           // attempts after the first; -1 for unlimited
 	MaxAge           time.Duration // age at which a record is not retried any more; 0 for unlimited
 	DeadLetters      bool          // records that failed all attempts go to a queue
-	Timeout          time.Duration // of one invocation
+	Timeout          time.Duration // timeout of one invocation
 }
 
-// Streams returns the stream subscriptions of the template, sorted by function.
+// Streams returns the stream subscriptions of a SAM template, sorted by function.
 func Streams(text []byte) ([]Stream, error) {
 	t, err := parse(text)
 	if err != nil {
@@ -37,6 +37,7 @@ func Streams(text []byte) ([]Stream, error) {
 	})
 }
 
+// newStream returns the subscription of a DynamoDB event with the properties p.
 func newStream(p map[string]any) (Stream, error) {
 	s, age := Stream{BatchSize: 100, Retries: -1}, -1
 	for name, into := range map[string]*int{"BatchSize": &s.BatchSize, "MaximumRetryAttempts": &s.Retries,

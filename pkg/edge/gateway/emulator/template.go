@@ -16,15 +16,17 @@ import (
 type template struct {
 	parameters map[string]any
 	conditions map[string]any
-	globals    map[string]any // Globals.Function
+	globals    map[string]any // the defaults of functions, Globals.Function
 	resources  map[string]resource
 }
 
+// resource is a resource of a template. kind is its Type.
 type resource struct {
 	kind       string
 	properties map[string]any
 }
 
+// The types of resources that the emulator reads.
 const (
 	kindFunction = "AWS::Serverless::Function"
 	kindAPI      = "AWS::Serverless::HttpApi"
@@ -35,7 +37,7 @@ const (
 // template.
 var templates sync.Map
 
-// parse returns the template of the text.
+// parse returns the template of the text, from the cache templates if it is there.
 func parse(text []byte) (*template, error) {
 	if known, ok := templates.Load(string(text)); ok {
 		return known.(*template), nil
@@ -95,6 +97,7 @@ func Decode(text []byte) (map[string]any, error) {
 	return doc, nil
 }
 
+// decode returns a YAML node as maps, lists and scalars.
 func decode(n *yaml.Node) (any, error) {
 	if name, ok := intrinsic(n.Tag); ok {
 		plain := *n
@@ -145,6 +148,7 @@ func decode(n *yaml.Node) (any, error) {
 	}
 }
 
+// intrinsic returns the long name of a short tag: Fn::Sub for !Sub.
 func intrinsic(tag string) (string, bool) {
 	name, ok := strings.CutPrefix(tag, "!")
 	switch {
@@ -157,7 +161,7 @@ func intrinsic(tag string) (string, bool) {
 	}
 }
 
-// resolve replaces parameters, conditions and substitutions in a value.
+// resolve returns the value v with references to parameters, !If and !Sub evaluated.
 func (t *template) resolve(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -218,10 +222,11 @@ func (t *template) call(name string, argument any) (v any, ok bool) {
 	return nil, false
 }
 
-// holds evaluates a condition of !Equals and !Not, the functions that template.yaml
-// uses. Any other condition is false.
+// holds evaluates the condition with the given name. The condition may use !Equals and
+// !Not, the functions that template.yaml uses. Any other condition is false.
 func (t *template) holds(condition string) bool { return t.truth(t.conditions[condition]) }
 
+// truth evaluates v, the expression of a condition; see holds.
 func (t *template) truth(v any) bool {
 	m := object(v)
 	if list, _ := m["Fn::Equals"].([]any); len(list) == 2 {
@@ -242,8 +247,8 @@ func (t *template) of(kind string) []string {
 	return names
 }
 
-// eventsOf calls of for each event of a type, sorted by function and event, and
-// returns the results.
+// eventsOf calls the function of for each event whose type is kind, sorted by the
+// function and the name of the event, and returns the results.
 func eventsOf[T any](t *template, kind string, of func(function string, properties map[string]any) (T, error),
 ) ([]T, error) {
 	var out []T

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -41,6 +42,27 @@ func TestConsolePolicy(t *testing.T) {
 		}
 		if w.Header().Get("Cache-Control") != "no-store" {
 			t.Errorf("%s is cached", path)
+		}
+	}
+}
+
+// TestOnlyHashedFilesNeverChange: a browser keeps a file of the console for a year only if its name has a hash.
+func TestOnlyHashedFilesNeverChange(t *testing.T) {
+	h := published.New("https://api.fleet.example", nil, nil)
+	files, err := filepath.Glob("console/*.gz")
+	if err != nil || len(files) < 5 {
+		t.Fatal(files, err)
+	}
+	hash := regexp.MustCompile(`-[\w-]{8}\.\w+$`)
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".gz")
+		if name == "index.html" {
+			name = ""
+		}
+		w := get(h, "/console/"+name)
+		cached := w.Header().Get("Cache-Control")
+		if kept := strings.Contains(cached, "immutable"); w.Code != 200 || kept != hash.MatchString(name) {
+			t.Errorf("%q: %d, %s", name, w.Code, cached)
 		}
 	}
 }

@@ -52,7 +52,7 @@ var guidePage = template.Must(template.New("guide").Parse(`<!doctype html>
 </html>
 `))
 
-// styleOf returns the path of the style sheet.
+// styleOf returns the path of the style sheet among the files, which are by path.
 func styleOf(files map[string]file) string {
 	for name := range files {
 		if strings.HasSuffix(name, ".css") {
@@ -62,8 +62,9 @@ func styleOf(files map[string]file) string {
 	return ""
 }
 
-// guides returns a function for each guide's path that renders the guide, once.
-// Addresses of the service on a laptop become those of the service at baseURL.
+// guides returns a function for the path of each guide. The function renders the guide at
+// its first call. Addresses of the service on a laptop become those of the service at
+// baseURL. style is the path of the style sheet.
 func guides(baseURL, style string) map[string]func() []byte {
 	out := map[string]func() []byte{}
 	for _, guide := range guideNames {
@@ -107,9 +108,9 @@ func render(name, baseURL, style string) []byte {
 	return page.Bytes()
 }
 
-// relink changes the links of a document. A link to a guide becomes the guide's path,
-// a link to another file of the repository plain text. relink returns the title, the
-// text of the first heading.
+// relink changes the links of a document. A link to a guide becomes the guide's path, a
+// link to another file of the repository becomes plain text. relink returns the title,
+// the text of the first heading.
 func relink(doc ast.Node, source []byte) (title string) {
 	var outside []*ast.Link
 	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the function returns no error

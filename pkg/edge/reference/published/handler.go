@@ -18,17 +18,19 @@ import (
 	"svc/pkg/edge/gateway"
 )
 
-// canonical is the address in the repository's copy of the document.
+// canonical is the service's address in the repository's copy of the OpenAPI document. New
+// replaces it by the address of this deployment.
 const canonical = "https://api.svc.example"
 
-// Handler serves the document, the page with its files and icon, the guides, the
-// console, /health and /health/live. It responds to every other request with 404 or 405.
+// Handler serves the OpenAPI document, the reference page with its files and icon, the
+// guides, the console, /health and /health/live. It responds to every other request with
+// 404 or 405.
 type Handler struct {
 	baseURL  string
 	document []byte
-	zipped   func() []byte // the document, compressed
-	page     []byte
-	files    map[string]file
+	zipped   func() []byte              // the document, compressed
+	page     []byte                     // the reference page
+	files    map[string]file            // the page's files by path
 	guides   map[string]func() []byte   // the guides by path
 	console  map[string]file            // the console's files by path
 	paths    func() map[string][]string // methods by path template
@@ -55,8 +57,8 @@ func New(baseURL string, missing Missing, tiles Tiles) *Handler {
 		document:  document, zipped: sync.OnceValue(func() []byte { return zip(document) })}
 }
 
-// paths reads the endpoints from the document. Handler needs them only to
-// choose between 404 and 405.
+// paths returns the methods of each path template of the document. Handler needs them only
+// to choose between 404 and 405.
 func paths() map[string][]string {
 	var doc struct {
 		Paths map[string]map[string]json.RawMessage
@@ -123,7 +125,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			h.sendConsole(w, r, f)
 			return
 		}
-		api.WriteError(w, fault.NotFound()) // served by a different function
+		api.WriteError(w, fault.NotFound()) // a path that another function serves
 	}
 }
 
@@ -142,10 +144,12 @@ func (h *Handler) own(path string) bool {
 		"/openapi.json", "/health", "/health/live", "/favicon.ico"}, path)
 }
 
+// send writes a response that clients may cache for five minutes.
 func send(w http.ResponseWriter, r *http.Request, kind string, body []byte) {
 	sendCached(w, r, kind, "public, max-age=300", body)
 }
 
+// sendCached writes a response. kind is its media type, and caching its Cache-Control.
 func sendCached(w http.ResponseWriter, r *http.Request, kind, caching string, body []byte) {
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("X-Content-Type-Options", "nosniff")

@@ -18,22 +18,22 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// pagePolicy lets the page load nothing but its own files and call nothing but
-// its own service. The script inserts style sheets, which have the nonce, and styles of
-// single elements, which have no place for one.
+// pagePolicy lets the reference page load nothing but its own files and call nothing but
+// its own service. The page's script inserts style sheets, which have the nonce, and style
+// attributes, which cannot have one.
 const pagePolicy = "default-src 'none'; script-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"font-src 'self'; style-src 'self' 'nonce-NONCE'; style-src-attr 'unsafe-inline'; " +
 	"frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
-// file is one file of the page. Its name in the URL contains the hash of its
-// content, so it never changes.
+// file is one file of the reference page or of the console. The URL of a script or style
+// sheet contains the hash of its content, so the content at the URL never changes.
 type file struct {
-	kind string
+	kind string // media type
 	body []byte
 	gzip bool // the body is compressed
 }
 
-// readPage returns the page, and its files by path.
+// readPage returns the reference page, and its files by path.
 func readPage() ([]byte, map[string]file) {
 	files, names := map[string]file{}, []string{}
 	entries, _ := assets.ReadDir("assets") // the embedded folder exists
@@ -55,7 +55,7 @@ func readPage() ([]byte, map[string]file) {
 	return []byte(strings.NewReplacer(names...).Replace(string(page))), files
 }
 
-// sendPage serves the page with a new nonce. The page has the same opener
+// sendPage serves the reference page with a new nonce. The page has the same opener
 // policy as the pages of /oauth. With another policy the page would lose its
 // link to the window that *Authorize* opens.
 func sendPage(w http.ResponseWriter, r *http.Request, page []byte) {
@@ -71,8 +71,8 @@ func (f file) send(w http.ResponseWriter, r *http.Request) {
 	f.sendCached(w, r, "public, max-age=31536000, immutable")
 }
 
-// sendCached serves a file. A client that does not accept gzip gets it
-// decompressed.
+// sendCached serves a file with the Cache-Control caching. A client that does not accept
+// gzip gets the file decompressed.
 func (f file) sendCached(w http.ResponseWriter, r *http.Request, caching string) {
 	body := f.body
 	if f.gzip {
@@ -97,6 +97,7 @@ func (h *Handler) sendDocument(w http.ResponseWriter, r *http.Request) {
 	send(w, r, "application/json", body)
 }
 
+// zip compresses a body with gzip.
 func zip(body []byte) []byte {
 	var out bytes.Buffer
 	to := gzip.NewWriter(&out)
