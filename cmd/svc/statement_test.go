@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"svc/internal/test/testkit"
 )
 
 // TestStatement: svc statement shows a driver's month in each form.
@@ -11,12 +13,8 @@ func TestStatement(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	w.ok("wallet", "post", "metro", "driver1@metro.example", "TOP_UP", "25.5", "--description", "=1+1")
-	month := time.Now().UTC().Format("2006-01")
-	zone, err := time.LoadLocation("America/New_York")
-	if err != nil {
-		t.Fatal(err)
-	}
-	posted := time.Now().In(zone).Format("2006-01-02")
+	now := testkit.Local(t, "America/New_York")
+	month, posted := now.Format("2006-01"), now.Format(time.DateOnly)
 	for format, want := range map[string]string{"table": posted, "csv": ",'=1+1,", "html": "25,50\u00a0USD"} {
 		out := w.ok("statement", "metro", "driver1@metro.example", month, "--format", format, "--lang", "de")
 		if !strings.Contains(out, want) {
