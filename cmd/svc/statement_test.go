@@ -13,7 +13,7 @@ func TestStatement(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	w.ok("wallet", "post", "metro", "driver1@metro.example", "TOP_UP", "25.5", "--description", "=1+1")
-	now := testkit.Local(t, "America/New_York")
+	now := testkit.Local(t, time.Now(), "America/New_York")
 	month, posted := now.Format("2006-01"), now.Format(time.DateOnly)
 	for format, want := range map[string]string{"table": posted, "csv": ",'=1+1,", "html": "25,50\u00a0USD"} {
 		out := w.ok("statement", "metro", "driver1@metro.example", month, "--format", format, "--lang", "de")

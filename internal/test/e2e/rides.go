@@ -132,7 +132,7 @@ func (s *suite) withdrawn(t *testing.T) {
 	s.post(t, op, "/api/v1/withdrawals/"+second+"/refuse", `{"reason": "No account"}`).must(200)
 	s.post(t, dr, "/api/v1/me/wallet/withdrawals/"+third+"/cancel", "").must(200)
 	s.post(t, dr, "/api/v1/me/wallet/withdrawals", `{"amount": 9999}`).refused(409, "insufficient_balance")
-	month := testkit.Local(t, "America/New_York").Format("2006-01")
+	month := testkit.Local(t, time.Now(), "America/New_York").Format("2006-01")
 	for who, path := range map[string]string{op: "/api/v1/drivers/" + s.id(t, driver), dr: "/api/v1/me"} {
 		path += "/statements/" + month
 		if got := s.get(t, who, path).must(200); got.text("payouts") == "" || got.text("payouts") == "0" {

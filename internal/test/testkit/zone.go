@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Local returns the time in a zone. A test takes the day and the month of a company from it,
+// Local returns the time at in a zone. A test takes the day and the month of a company from it,
 // because UTC may be a day or a month ahead of the company.
-func Local(t testing.TB, zone string) time.Time {
+func Local(t testing.TB, at time.Time, zone string) time.Time {
 	t.Helper()
 	in, err := time.LoadLocation(zone)
 	Must(t, err)
-	return time.Now().In(in)
+	return at.In(in)
 }

@@ -258,7 +258,7 @@ func (c *caller) money(first string) {
 		c.call(c.rider, tool, first, nil)
 		c.call(c.driver, tool, first, nil)
 	}
-	month := testkit.Local(c.T, "America/New_York").Format("2006-01")
+	month := testkit.Local(c.T, time.Now(), "America/New_York").Format("2006-01")
 	c.call(c.operator, "svc_get_statement", c.dan.ID, map[string]any{"month": month})
 	c.call(c.driver, "svc_my_statement", "", map[string]any{"month": month})
 	for _, end := range []string{"pay", "refuse", "cancel"} {

@@ -170,7 +170,7 @@ func (l *lives) arguments(t *testing.T, id, path string) []map[string]string {
 	for _, one := range l.listed(t, collection) {
 		out = append(out, map[string]string{"id": one})
 		if strings.Contains(path, "{month}") {
-			out[len(out)-1]["month"] = l.Clock.Now().UTC().Format("2006-01")
+			out[len(out)-1]["month"] = testkit.Local(t, l.Clock.Now(), "America/New_York").Format("2006-01")
 		}
 	}
 	return out
