@@ -22,5 +22,5 @@ var OpenAPI []byte
 // page.
 //
 //go:embed docs/tutorial.md docs/oauth.md docs/requests.md docs/errors.md docs/events.md docs/clients.md
-//go:embed docs/agents.md docs/troubleshooting.md docs/glossary.md
+//go:embed docs/integrators.md docs/agents.md docs/troubleshooting.md docs/glossary.md
 var Guides embed.FS

@@ -157,6 +157,8 @@ func TestChangesAreLive(t *testing.T) {
 	w.ok("member", "disable", "metro", "operator@metro.example")
 	w.expect("/api/v1/trips", operator, 401, "unauthorized")
 	w.ok("member", "disable", "metro", "operator@metro.example", "--undo")
+	w.expect("/api/v1/trips", operator, 401, "unauthorized")
+	operator = w.token("dashboard", "operator@metro.example")
 	w.expect("/api/v1/trips", operator, 200, "")
 
 	w.expect("/api/v1/me/orders", rider, 200, "")

@@ -34,7 +34,7 @@ var spoken = []struct{ command, args string }{
 	{"trip book", "metro --rider {rider} --name Known --at 40.71,-74.01 --to 40.72,-74.02"},
 	{"trip cancel", "metro {trip} --idempotency-key three"},
 	{"trip book", "metro --rider {rider} --name Known --at 40.71,-74.01 --to 40.72,-74.02"},
-	{"trip hand-over", "metro {trip} --driver {driver}"}, {"trip unassign", "metro {trip}"},
+	{"trips update", "metro {trip}"}, {"trip hand-over", "metro {trip} --driver {driver}"}, {"trip unassign", "metro {trip}"},
 	{"trip hand-over", "metro {trip} --driver {driver}"}, {"trip move", "metro {trip} DRIVER_ARRIVED"},
 	{"trip move", "metro {trip} IN_PROGRESS"}, {"trip complete", "metro {trip} --fare 15"},
 	{"trip fare", "metro {trip} 12"},
@@ -51,7 +51,8 @@ var wordsOfNobody = map[string]string{
 	"zones update": ofCompany, "webhooks create": ofCompany, "webhooks update": ofCompany, "webhooks replay": onlyAsks,
 	"webhooks test": onlyAsks, "branding update": ofCompany, "settings update": ofCompany, "init": ofCompany,
 	"feedback submit": "an operator", "feedback comment": "an operator", "seed": "invented people",
-	"member add": "an operator", "client trust": ofCompany, "feedback list": onlyAsks,
+	"members add": "an operator", "members grant": "an operator", "members invite": "an operator",
+	"members update": "an operator", "client trust": ofCompany, "feedback list": onlyAsks,
 	"events": onlyAsks, "export": onlyAsks, "listen": onlyAsks, "import undo": onlyAsks,
 	"statement": onlyAsks, "token get": onlyAsks, "token revoke": onlyAsks, "person link": onlyAsks,
 	"privacy erase": onlyAsks, "privacy export": onlyAsks, "privacy list": onlyAsks, "privacy run": onlyAsks,
@@ -59,6 +60,7 @@ var wordsOfNobody = map[string]string{
 	"dev":                "the process",
 	"import":             "a file; pkg/background/erasure TestNothingIsLeftOfALife imports one of each kind",
 	"orders add":         "the business that cooks, and what it cooks",
+	"orders update":      "an order, which no command places for the person; the API's own tests erase one",
 	"withdrawals refuse": "a withdrawal, which only the driver can ask for; the API's own tests refuse one",
 }
 

@@ -14,6 +14,7 @@ import (
 	"svc/cmd/svc/health"
 	"svc/cmd/svc/operation"
 	"svc/cmd/svc/people"
+	"svc/cmd/svc/remote"
 	"svc/cmd/svc/repair"
 	"svc/pkg/local/folder"
 )
@@ -38,6 +39,6 @@ func main() {
 // newCLI returns the command line with every command. operation is the last package, because it
 // adds commands to the groups of the others.
 func newCLI(out, err io.Writer) *cli.CLI {
-	return cli.New(version(), out, err, dev.Add, health.Add, repair.Add, people.Add, company.Add, addVersion,
+	return cli.New(version(), out, err, dev.Add, health.Add, repair.Add, people.Add, company.Add, remote.Add, addVersion,
 		operation.Add)
 }

@@ -36,6 +36,7 @@ func TestPrintedHowTo(t *testing.T) {
 		}
 	}
 	says(c.bash(recipe("Add the first tenant")), "bay", "boss@bay.example", "/oauth/password?", "Car")
+	says(c.bash(recipe("Add a dispatcher")), "/oauth/join?", "invited", "Granted")
 	drivers := map[string]string{} // their ids
 	for _, one := range read[[]struct{ ID, Email string }](c.world, "driver", "list", "bay") {
 		name, _, _ := strings.Cut(one.Email, "@")
@@ -156,9 +157,11 @@ var run = map[string]string{
 	"README.md":       "TestPrintedFirstCall, TestPrintedAdministration, make bare-root; make targets are CI's own",
 	"CONTRIBUTING.md": "make bare-root", "docs/endpoint.md": "make targets and go test, which are CI's own steps",
 	"docs/languages.md": "the same", "docs/agents.md": "agents.TestPrintedAgentsPage",
-	"docs/clients.md": "the tests of pkg/app/generated", "docs/how-to.md": "TestPrintedHowTo",
-	"docs/imports.md":  "imports.TestFilesOfOtherSystems",
-	"docs/tutorial.md": "TestPrintedTutorial", "docs/operations/first-deployment.md": "localstack/walk.sh",
+	"docs/clients.md": "the tests of pkg/app/generated, TestPrintedDoors", "docs/how-to.md": "TestPrintedHowTo",
+	"docs/integrators.md": "TestPrintedDoors, TestReaderOfTheFeed",
+	"docs/oauth.md":       "TestMachineCommands",
+	"docs/imports.md":     "imports.TestFilesOfOtherSystems",
+	"docs/tutorial.md":    "TestPrintedTutorial", "docs/operations/first-deployment.md": "localstack/walk.sh",
 	"docs/operations/backup.md":   "AWS only; docs/operations/walked.md says what was tried",
 	"docs/operations/deploy.md":   "AWS only; the same",
 	"docs/operations/protect.md":  "AWS only; the same",

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zalando/go-keyring"
+
 	"svc"
 	"svc/cmd/svc/cli"
 	"svc/cmd/svc/dev"
@@ -25,6 +27,7 @@ const asProgram = "SVC_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
 	svc.Template = testkit.Template(240)
+	keyring.MockInitWithError(keyring.ErrUnsupportedPlatform) // that of the developer is not for tests
 	dev.SettleTime, cli.CompleteTime, dev.SlugTime = 10*time.Minute, 10*time.Minute, 10*time.Minute
 	people.DrainTime = 0 // no function runs beside the deletions of the tests
 	if os.Getenv(asProgram) != "" {

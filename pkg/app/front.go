@@ -193,8 +193,10 @@ func (f front) refuses(r *http.Request) bool {
 		return f.off[offRegistration] && r.Method == http.MethodPost
 	case "/oauth/authorize":
 		return f.off[offSignIn] || f.off[offAgents] && (byDocument(r.URL.Query()) || byDocument(peekForm(r)))
-	case "/oauth/signin", "/oauth/password", "/oauth/forgot", "/oauth/signup", "/oauth/terms":
+	case "/oauth/signin", "/oauth/password", "/oauth/forgot", "/oauth/signup", "/oauth/terms", "/oauth/device":
 		return f.off[offSignIn]
+	case "/oauth/device_authorization":
+		return f.off[offSignIn] || f.off[offAgents] && byDocument(peekForm(r))
 	case "/oauth/token":
 		return f.off[offAgents] && byDocument(peekForm(r))
 	}

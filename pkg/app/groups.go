@@ -20,6 +20,8 @@ import (
 	"svc/pkg/domain/fleet"
 	"svc/pkg/domain/imports"
 	"svc/pkg/domain/location"
+	"svc/pkg/domain/machine"
+	"svc/pkg/domain/member"
 	"svc/pkg/domain/payment"
 	"svc/pkg/domain/person"
 	"svc/pkg/domain/privacy"
@@ -98,12 +100,12 @@ func TripRows(*table.DB) []api.Row { return operators(trip.Rows(), receipt.TripR
 
 // FleetRows are the rows of FleetFunction.
 func FleetRows(db *table.DB) []api.Row {
-	return operators(driver.Rows(), customer.Rows(), fleet.Rows(db), statement.Rows())
+	return operators(driver.Rows(), customer.Rows(), fleet.Rows(db), statement.Rows(), member.Rows(db))
 }
 
 // SettingsRows are the rows of SettingsFunction.
 func SettingsRows(db *table.DB) []api.Row {
-	return operators(settings.Rows(), branding.Rows(), event.Rows(), webhook.Rows(), sandbox.Rows(db))
+	return operators(settings.Rows(), branding.Rows(), event.Rows(), webhook.Rows(), sandbox.Rows(db), machine.Rows())
 }
 
 // ReportRows are the rows of ReportsFunction.

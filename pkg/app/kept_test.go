@@ -26,8 +26,14 @@ var valueOf = map[string]string{
 	"svc_invite_customer email":     `"kept@rider.example"`,
 	"svc_invite_driver email":       `"kept@driver.example"`,
 	"svc_update_settings map.tiles": `"https://tiles.example/{z}/{x}/{y}.png"`,
-	"svc_update_webhook types":      `["trip.cancelled"]`,
-	"svc_update_webhook url":        `"https://hooks.kept.example/all"`,
+	"svc_create_machine jwks": `{"keys": [{"kty": "EC", "crv": "P-256", "x": "SB3MHL_praSDlOnQNu5EUGKHN2yBkCiFblpIBBXnLqo", ` +
+		`"y": "qjQkUelArMcUrHAZPfVlV9rY-nHDYTIqXM2YJaXZ_dc"}]}`,
+	"svc_update_machine jwks": `{"keys": [{"kty": "EC", "crv": "P-256", "x": "98aUPA6Gwxte5TykbFHwEerHrRtuv7ZcLVD7wnivCy4", ` +
+		`"y": "hTBNS2copX8L9YG71tuG619V1LXu7YE1u8DB46etKiU"}]}`,
+	"svc_create_machine jwksUri": `"https://keys.kept.example/one.json"`,
+	"svc_update_machine jwksUri": `"https://keys.kept.example/two.json"`,
+	"svc_update_webhook types":   `["trip.cancelled"]`,
+	"svc_update_webhook url":     `"https://hooks.kept.example/all"`,
 }
 
 // notShown has the members that no response has, and why.
@@ -39,6 +45,8 @@ var notShown = map[string]string{
 // notWhole has the changes that cannot have every member at once, and why.
 var notWhole = map[string]string{
 	"svc_update_order":      "its members are steps",
+	"svc_update_member":     "who is invited must accept before a change (TestDisabledMember)",
+	"svc_update_trip":       "a booking names its rider in one of two ways (TestExternalIDs)",
 	"svc_set_driver_status": "online and status are two words for one thing",
 }
 

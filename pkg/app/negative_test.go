@@ -194,6 +194,10 @@ func TestEndedAccessIsRefusedAtOnce(t *testing.T) {
 				}
 			}
 			set(true)
+			if a.Audience == authz.Dashboard { // the tokens of a member end for good
+				t.Cleanup(func() { set(false) })
+				return nil
+			}
 			return func() { set(false) }
 		},
 		"tenant disabled": func(t *testing.T, _ apptest.Actor, _, _ string) func() {

@@ -160,6 +160,8 @@ var unasked = map[string]string{
 	"svc_save_address":    "an address is for the rider alone",
 	"svc_estimate_ride":   "an estimate binds nobody",
 	"svc_report_location": "a position is replaced seconds later",
+
+	"svc_create_machine_secret": "no agent can make a secret",
 }
 
 // TestAgentsAskBeforeTheyAct: every tool that changes something asks the person

@@ -20,6 +20,7 @@ import (
 	"svc/pkg/oauth/protocol"
 	"svc/pkg/oauth/request"
 	"svc/pkg/oauth/session"
+	"svc/pkg/oauth/tokens"
 )
 
 // authorization is the state of an authorization request that is being
@@ -49,6 +50,8 @@ type authorization struct {
 	// can receive the code; "" if others can.
 	ofPage string
 
+	device *tokens.Device // the request of a device that has no browser, nil for a client's own
+
 	agentsThen string // what the tenant let agents do when the person consented to this client
 }
 
@@ -58,6 +61,7 @@ type authorizations struct {
 	keys      *signing.Keys
 	companies company.Companies
 	signedIn  *session.Store
+	tokens    *tokens.Issuer
 }
 
 // open parses the request and determines its client, audience and tenant. The
@@ -66,6 +70,9 @@ type authorizations struct {
 // error. Once the client and its redirect address are known, open returns the
 // authorization with an error too.
 func (q *authorizations) open(r *http.Request) (*authorization, error) {
+	if ofDevice(r) {
+		return q.openDevice(r)
+	}
 	ctx := r.Context()
 	asked, err := request.Parse(r.URL.RawQuery)
 	if err != nil {
@@ -222,11 +229,11 @@ func (a *authorization) frame() page.Frame {
 
 // redirectInterceptable reports whether another application on the device could
 // receive the client's code. Then every request needs consent (RFC 8252 section
-// 8.6). An IP address on loopback counts only for a document's client, because
-// anybody may use a client_id that is published at an address.
+// 8.6). An IP address on loopback counts only for a document's client and for svc,
+// because anybody may use a client_id that is published.
 func (a *authorization) redirectInterceptable() bool {
 	return a.client.Public() && !strings.HasPrefix(a.RedirectURI, "https://") &&
-		(a.client.Host() != "" || !clients.LoopbackIP(a.RedirectURI))
+		(a.client.Host() != "" || a.client.ID == clients.CommandLine || !clients.LoopbackIP(a.RedirectURI))
 }
 
 // cameByForm reports whether one of the server's forms led to this request.

@@ -2,6 +2,7 @@ package oauth
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"svc/pkg/base/fault"
@@ -30,10 +31,10 @@ func (s *Server) ShowClient(ctx context.Context, id string) (ClientSummary, erro
 	if err != nil {
 		return ClientSummary{}, err
 	}
-	if !it.Live(s.now()) {
+	c, err := clients.Decode(id, it, s.now())
+	if errors.Is(err, clients.ErrUnknown) {
 		return ClientSummary{}, fault.NotFound()
 	}
-	c, err := clients.FromItem(it, s.now())
 	return summary(c), err
 }
 

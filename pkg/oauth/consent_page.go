@@ -23,8 +23,11 @@ type consentPage struct {
 // consentedTo identifies what a consent page showed. Its form consents to exactly
 // that.
 func (a *authorization) consentedTo() string {
-	return strings.Join([]string{a.Name(), a.Tenant.ID, a.own, strings.Join(a.granted, " "),
-		a.Resource, a.agents}, "\n")
+	parts := []string{a.Name(), a.Tenant.ID, a.own, strings.Join(a.granted, " "), a.Resource, a.agents}
+	if a.device != nil { // another device may get the same code later
+		parts = append(parts, a.device.CodeHash)
+	}
+	return strings.Join(parts, "\n")
 }
 
 func (p *consentPage) show(w http.ResponseWriter, r *http.Request, a *authorization) error {
@@ -35,7 +38,7 @@ func (p *consentPage) show(w http.ResponseWriter, r *http.Request, a *authorizat
 		Host: host, Local: local, Site: a.client.Host(),
 		Account: a.session.Email, Tenant: a.Tenant.Name, Scopes: scopes, Later: later, Agents: a.agents,
 		Policy: a.client.PolicyURI, Terms: a.client.TermsURI, Switch: a.SwitchAccount(), Company: a.otherCompany(),
-		Apps: inSameLanguage(r, "apps", nil),
+		Apps: inSameLanguage(r, "apps", nil), Code: a.userCode(),
 	})
 }
 
@@ -62,6 +65,9 @@ func (p *consentPage) post(w http.ResponseWriter, r *http.Request) error {
 	}
 	if next < stepConsent || a.terms != nil || !a.agreedOnce(form.Get("csrf")) {
 		return redirect(w, http.StatusSeeOther, a.Link("authorize"))
+	}
+	if form.Get("decision") != "allow" && a.device != nil {
+		return p.answerDevice(w, r, a, nil)
 	}
 	if form.Get("decision") != "allow" {
 		if err := p.forget(r.Context(), a); err != nil {

@@ -155,7 +155,7 @@ func (d *decisions) weigh(ctx context.Context, a *authorization) (step, error) {
 		a.agentsThen = authz.AgentMode(consent)
 	}
 	a.agreed = a.agrees(consent, actor)
-	if a.agreed && !a.Asks("consent") && !a.redirectInterceptable() {
+	if a.agreed && a.device == nil && !a.Asks("consent") && !a.redirectInterceptable() {
 		return stepIssue, nil
 	}
 	if err := d.owner(ctx, a); err != nil {
@@ -192,6 +192,9 @@ func (d *decisions) mustStand(_ context.Context, a *authorization) (func(*table.
 // consent has ended in the meantime, issue starts the request again.
 func (d *decisions) issue(w http.ResponseWriter, r *http.Request, a *authorization, code string,
 	consent condition) error {
+	if a.device != nil {
+		return d.answerDevice(w, r, a, consent)
+	}
 	if _, err := d.clients.Keep(r.Context(), a.client); errors.Is(err, clients.ErrUnknown) {
 		return protocol.RefuseOnPage("client", "client_id is not known")
 	} else if err != nil {
@@ -202,12 +205,7 @@ func (d *decisions) issue(w http.ResponseWriter, r *http.Request, a *authorizati
 		if err != nil {
 			return err
 		}
-		return d.tokens.IssueCode(ctx, code, tokens.AuthorizationCode{
-			ClientID: a.client.ID, RedirectURI: a.RedirectURI, Challenge: a.Challenge, TenantID: a.Tenant.ID,
-			Audience: a.audience,
-			Actor:    a.session.Actor, Scopes: a.granted, Nonce: a.Nonce, AuthTime: a.session.AuthTime, Resource: a.Resource,
-			Session: a.session.Hash(), Epoch: a.epoch, Since: a.since, Agents: a.agentsThen,
-		}, require)
+		return d.tokens.IssueCode(ctx, code, a.code(), require)
 	})
 	if errors.Is(err, errConsentEnded) || errors.Is(err, tokens.ErrRedeemed) {
 		return redirect(w, http.StatusSeeOther, a.Link("authorize"))
@@ -225,6 +223,14 @@ func (d *decisions) issue(w http.ResponseWriter, r *http.Request, a *authorizati
 		return err
 	}
 	return d.answerClient(w, r, a, byForm, url.Values{"code": {code}})
+}
+
+// code returns what the person allowed.
+func (a *authorization) code() tokens.AuthorizationCode {
+	return tokens.AuthorizationCode{ClientID: a.client.ID, RedirectURI: a.RedirectURI, Challenge: a.Challenge,
+		TenantID: a.Tenant.ID, Audience: a.audience, Actor: a.session.Actor, Scopes: a.granted, Nonce: a.Nonce,
+		AuthTime: a.session.AuthTime, Resource: a.Resource, Session: a.session.Hash(), Epoch: a.epoch, Since: a.since,
+		Agents: a.agentsThen}
 }
 
 // forget removes the request from the session. If the same request comes

@@ -55,6 +55,13 @@ var formPages = []formPage{
 	{"tenant", http.MethodPost, func(_ *testing.T, _ *fixture, b *browser, c client) response {
 		return b.signedIn(b.authorize(authorization(c, "tenant_hint", "")))
 	}},
+	{"code of a device", http.MethodPost, func(_ *testing.T, _ *fixture, b *browser, _ client) response {
+		return b.get("/oauth/device")
+	}},
+	{"consent to a device", http.MethodPost, func(_ *testing.T, f *fixture, b *browser, _ client) response {
+		_, user := f.newDevice()
+		return b.signedIn(b.typeCode(user))
+	}},
 	{"own sign-in", http.MethodPost, func(_ *testing.T, f *fixture, _ *browser, _ client) response {
 		return f.newBrowser().get("/oauth/apps")
 	}},
@@ -93,7 +100,7 @@ func TestNoFormCausesA500(t *testing.T) {
 			t.Parallel()
 			f, _ := newFixtureWithMail(t, func(c *oauth.Config) {
 				c.Limits.SignIns, c.Limits.SignInsAnAccount, c.Limits.SignInsOfAnybody, c.Limits.Links = -1, -1, -1, -1
-				c.Limits.SignUps = -1
+				c.Limits.SignUps, c.Limits.Devices = -1, -1
 				c.Documents = newPublisher()
 			})
 			c, b := f.storeClient(nil), f.newBrowser()

@@ -83,9 +83,10 @@ func (p *pages) leave(w http.ResponseWriter, r *http.Request, f page.Frame, c cl
 }
 
 // lead sends the browser to another host by a redirect. After the page that asks
-// for the company, lead instead shows a page that navigates by itself; see leave.
+// for the company, and after that of a device's code, lead instead shows a page that navigates
+// by itself; see leave.
 func (p *pages) lead(w http.ResponseWriter, r *http.Request, f page.Frame, to string) error {
-	if !r.URL.Query().Has(request.CompanyTyped) {
+	if !r.URL.Query().Has(request.CompanyTyped) && !ofDevice(r) {
 		return redirect(w, http.StatusFound, to)
 	}
 	w.Header().Set("Refresh", "0;url="+to)
@@ -135,6 +136,10 @@ func (p *pages) clientAddress(a *authorization, params url.Values) string {
 // prompt=none never gets a page (OpenID Connect Core section 3.1.2.1).
 func (p *pages) refuseClient(w http.ResponseWriter, r *http.Request, e *redirectError) error {
 	protocol.Note(r, e.cause.Code)
+	if e.to.device != nil { // the device learns of the person's answer only
+		return p.show(w, r, http.StatusBadRequest, e.to.frame(), page.Message{Kind: "request", Detail: e.cause.Code + ": " +
+			e.cause.Description, Request: w.Header().Get(gateway.RequestHeader)})
+	}
 	params := url.Values{"error": {e.cause.Code}, "error_description": {e.cause.Description}}
 	if e.to.Silent {
 		return p.answerClient(w, r, e.to, false, params)
@@ -221,6 +226,9 @@ func (p *pages) handle(h handler) handler {
 func (p *pages) fail(w http.ResponseWriter, r *http.Request, err error) error {
 	if e, ok := err.(*redirectError); ok { //nolint:errorlint // never wrapped
 		err = p.refuseClient(w, r, e)
+	}
+	if e, ok := err.(*typeCodeError); ok { //nolint:errorlint // never wrapped
+		return redirect(w, http.StatusSeeOther, e.page)
 	}
 	var bad *clients.DocumentError
 	if errors.As(err, &bad) {

@@ -31,6 +31,9 @@ func (p *pickerPage) show(w http.ResponseWriter, r *http.Request, a *authorizati
 // the error.
 func (p *pickerPage) get(w http.ResponseWriter, r *http.Request) error {
 	a, err := request.Parse(r.URL.RawQuery)
+	if ofDevice(r) {
+		a, err = request.Request{Query: deviceQuery(r)}, nil
+	}
 	if err != nil {
 		return reload(w, r)
 	}

@@ -212,8 +212,8 @@ var rules6749 = []rule{
 		}
 	}},
 	{"5.2 unsupported_grant_type", func(t *testing.T, s *service) {
-		for _, kind := range []string{"password", "client_credentials", "implicit",
-			"urn:ietf:params:oauth:grant-type:device_code", "Authorization_Code"} {
+		for _, kind := range []string{"password", "implicit",
+			"urn:ietf:params:oauth:grant-type:token-exchange", "Authorization_Code"} {
 			refused(t, s.form(t, s.public, "/oauth/token", "grant_type", kind), 400, "unsupported_grant_type")
 		}
 	}},

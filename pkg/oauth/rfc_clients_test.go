@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"svc/internal/test/apptest"
+	"svc/pkg/oauth/tokens"
 )
 
 var rules7591 = []rule{
@@ -277,7 +278,7 @@ var rules8414 = []rule{
 		func(t *testing.T, s *service) {
 			doc := s.document(t, "/.well-known/oauth-authorization-server")
 			if list(doc, "response_types_supported") != "code" || list(doc, "code_challenge_methods_supported") != "S256" ||
-				list(doc, "grant_types_supported") != "authorization_code refresh_token" {
+				list(doc, "grant_types_supported") != "authorization_code refresh_token client_credentials "+tokens.DeviceGrant {
 				t.Errorf("%v", doc)
 			}
 			if methods := list(doc, "introspection_endpoint_auth_methods_supported"); strings.Contains(methods, "none") {

@@ -3,6 +3,7 @@ package oauth_test
 import (
 	"encoding/base64"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -305,6 +306,13 @@ var rules9207 = []rule{
 			if got := s.answer(t, s.public, changes...); got.answer.Get("iss") != issuer || len(got.answer["iss"]) != 1 {
 				t.Errorf("%s: iss %v", name, got.answer["iss"])
 			}
+		}
+		posted := s.answer(t, s.public, "scope", "nothing.such", "response_mode", "form_post")
+		nobody := newServiceBrowser(t, s.Service).get("/oauth/authorize?" + s.authorization(s.public, "scope",
+			"nothing.such").Encode())
+		if !strings.Contains(posted.body, `name="iss" value="`+s.URL) ||
+			!strings.Contains(nobody.body, "iss="+url.QueryEscape(s.URL)) {
+			t.Errorf("a posted error, and the way back on a page: %s %s", posted.body, nobody.body)
 		}
 	}},
 	{"2.4 a redirect URI that brings its own iss gets no second one to choose from", func(t *testing.T, s *service) {

@@ -20,7 +20,8 @@ func TestEndpointsAreDocumented(t *testing.T) {
 	}
 	testkit.Must(t, json.Unmarshal(raw, &doc))
 	own := []string{"/oauth/signin", "/oauth/consent", "/oauth/tenant", "/oauth/password", "/oauth/forgot",
-		"/oauth/signup", "/oauth/terms", "POST /oauth/apps", "POST /oauth/authorize"}
+		"/oauth/signup", "/oauth/join", "/oauth/terms", "POST /oauth/device", "POST /oauth/apps",
+		"POST /oauth/authorize"}
 	for _, r := range routes {
 		_, ok := doc.Paths[r.path][strings.ToLower(r.method)]
 		if want := !slices.Contains(own, r.path) && !slices.Contains(own, r.method+" "+r.path); ok != want {

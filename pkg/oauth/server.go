@@ -14,6 +14,7 @@ import (
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/page"
+	"svc/pkg/domain/person"
 	"svc/pkg/edge/gateway"
 	"svc/pkg/oauth/clients"
 	"svc/pkg/oauth/company"
@@ -79,7 +80,9 @@ type Server struct {
 	picker    *pickerPage
 	consent   *consentPage
 	terms     *termsPage
+	device    *devicePage
 	password  *passwordPage
+	join      *joinPage
 	forgot    *linkPage
 	signUp    *linkPage
 	apps      *appsPage
@@ -104,7 +107,7 @@ func New(c Config, db *table.DB, keys *signing.Keys, log *slog.Logger) *Server {
 	s.clients = clients.NewRegistry(db, clients.Options{BaseURL: c.BaseURL, Now: now, Throttle: limiter, Limits: c.Limits,
 		Log: log, Documents: c.Documents, LocalKeys: c.LocalKeys})
 	s.tokens = tokens.NewIssuer(db, tokens.Options{BaseURL: c.BaseURL, Now: now, Keys: keys, Clients: s.clients,
-		Throttle: limiter, TokenFailures: c.Limits.TokenFailures, RefreshGrace: c.RefreshGrace})
+		Throttle: limiter, TokenFailures: c.Limits.TokenFailures, RefreshGrace: c.RefreshGrace, Devices: c.Limits.Devices})
 	s.addPages(c, keys, limiter)
 	s.routes = map[string]map[string]handler{}
 	for _, r := range s.endpoints() {
@@ -121,14 +124,15 @@ func (s *Server) addPages(c Config, keys *signing.Keys, limiter *throttle.Thrott
 	sessions := session.NewStore(s.db, session.Cookies{Secure: s.secure, Key: keys.CursorKey}, s.now)
 	known, agreed := company.Companies{DB: s.db, BaseURL: c.BaseURL}, consentStore{s.db, s.now}
 	s.pages = &pages{c.BaseURL, s.log, sessions}
-	asked := &authorizations{s.clients, keys, known, sessions}
+	asked := &authorizations{s.clients, keys, known, sessions, s.tokens}
 	decided := &decisions{s.pages, s.db, known, s.clients, s.tokens, s.now}
 	s.signIn = &signInPage{s.pages, asked, decided.owner, &signInCheck{sessions, limiter, c.Limits, s.now},
 		c.Mail != nil}
 	s.picker, s.consent = &pickerPage{asked, decided}, &consentPage{asked, decided, agreed}
-	s.terms = &termsPage{asked, decided}
+	s.terms, s.device = &termsPage{asked, decided}, &devicePage{asked, s.pages, limiter, c.Limits.UserCodes}
 	s.authorize = &authorizePage{asked, decided, s.signIn, s.picker, s.consent, s.terms}
 	s.password = &passwordPage{s.pages, asked, link.NewStore(s.db, s.now), c.Mail != nil}
+	s.join = &joinPage{s.pages, s.password, s.signIn.check, person.Store{DB: s.db}}
 	s.forgot = &linkPage{name: forgotForm, pages: s.pages, authorizations: asked, links: s.password.links,
 		throttle: limiter, limit: c.Limits.Links, mail: c.Mail, wait: cmp.Or(c.MailTime, mailTime), after: time.After}
 	signUp := *s.forgot
@@ -173,6 +177,7 @@ func (s *Server) endpoints() []route {
 		{"POST", "/oauth/token", s.tokens.Token},
 		{"POST", "/oauth/revoke", s.tokens.Revoke},
 		{"POST", "/oauth/introspect", s.tokens.Introspect},
+		{"POST", "/oauth/device_authorization", s.tokens.AuthorizeDevice},
 
 		{"GET", "/oauth/authorize", shown(s.authorize.serve)},
 		{"POST", "/oauth/authorize", shown(s.authorize.serve)},
@@ -184,8 +189,12 @@ func (s *Server) endpoints() []route {
 		{"POST", "/oauth/terms", shown(s.terms.post)},
 		{"GET", "/oauth/tenant", shown(s.picker.get)},
 		{"POST", "/oauth/tenant", shown(s.picker.post)},
+		{"GET", "/oauth/device", shown(s.device.get)},
+		{"POST", "/oauth/device", shown(s.device.post)},
 		{"GET", "/oauth/password", shown(s.password.get)},
 		{"POST", "/oauth/password", shown(s.password.post)},
+		{"GET", "/oauth/join", shown(s.join.get)},
+		{"POST", "/oauth/join", shown(s.join.post)},
 		{"GET", "/oauth/forgot", shown(s.forgot.get)},
 		{"POST", "/oauth/forgot", shown(s.forgot.post)},
 		{"GET", "/oauth/signup", shown(s.signUp.get)},

@@ -54,37 +54,15 @@ type signInCheck struct {
 // problem.
 func (c *signInCheck) signIn(w http.ResponseWriter, r *http.Request, n session.Session,
 	tenantID, secret string) (page.SignIn, error) {
-	ctx, again := r.Context(), page.SignIn{Email: n.Email, Problem: wrong}
+	ctx := r.Context()
 	n.Email = strings.TrimSpace(n.Email)
-	name := session.AccountKey(n.Audience, tenantID, n.Email)
-	d, err := c.sessions.Device(ctx, r)
-	if err != nil {
+	again, l, d, err := c.verify(w, r, n, tenantID, secret, func(l login.Login) (bool, error) {
+		return c.sessions.Admitted(ctx, n.Audience, tenantID, l)
+	})
+	if err != nil || again.Problem != "" {
 		return again, err
 	}
-	l, err := c.sessions.Login(ctx, n.Audience, tenantID, n.Email)
-	if err != nil {
-		return again, err
-	}
-	counters := c.counters(ctx, name, d, c.sessions.Knows(name, l, d))
-	err = c.throttle.Count(ctx, counters...)
-	if e, ok := throttle.Refused(err); ok {
-		w.Header().Set("Retry-After", protocol.Seconds(e.RetryAfter))
-		again.Problem, again.Minutes = throttled, int((e.RetryAfter+time.Minute-1)/time.Minute)
-		return again, nil
-	}
-	if err != nil {
-		return again, err
-	}
-	good := password.Verify(l.Hash, secret) // also without an account, so that the time is the same
-	if !good || l.Actor == "" || l.Disabled {
-		return again, nil
-	}
-	if admitted, err := c.sessions.Admitted(ctx, n.Audience, tenantID, l); err != nil || !admitted {
-		return again, err
-	}
-	c.throttle.Forgive(ctx, counters...)
 	n.Actor, n.Since, n.AuthTime, n.TenantID = l.Actor, l.Since, c.now(), session.TenantOf(n.Audience, tenantID)
-	again.Problem = ""
 	if l.Leaving {
 		t := c.sessions.DB.Tenant(tenantID)
 		if err := login.Stay(ctx, t, login.Key(t, n.Audience, n.Email), l.Actor); err != nil {
@@ -92,6 +70,41 @@ func (c *signInCheck) signIn(w http.ResponseWriter, r *http.Request, n session.S
 		}
 	}
 	return again, c.sessions.Begin(ctx, w, r, n, d)
+}
+
+// verify checks the password as signIn does, and returns the account and the browser. It
+// begins no session. admits decides whether the account may go on.
+func (c *signInCheck) verify(w http.ResponseWriter, r *http.Request, n session.Session, tenantID, secret string,
+	admits func(login.Login) (bool, error)) (again page.SignIn, l login.Login, d session.Device, err error) {
+	ctx := r.Context()
+	again = page.SignIn{Email: n.Email, Problem: wrong}
+	name := session.AccountKey(n.Audience, tenantID, n.Email)
+	if d, err = c.sessions.Device(ctx, r); err != nil {
+		return again, l, d, err
+	}
+	if l, err = c.sessions.Login(ctx, n.Audience, tenantID, n.Email); err != nil {
+		return again, l, d, err
+	}
+	counters := c.counters(ctx, name, d, c.sessions.Knows(name, l, d))
+	err = c.throttle.Count(ctx, counters...)
+	if e, ok := throttle.Refused(err); ok {
+		w.Header().Set("Retry-After", protocol.Seconds(e.RetryAfter))
+		again.Problem, again.Minutes = throttled, int((e.RetryAfter+time.Minute-1)/time.Minute)
+		return again, l, d, nil
+	}
+	if err != nil {
+		return again, l, d, err
+	}
+	good := password.Verify(l.Hash, secret) // also without an account, so that the time is the same
+	if !good || l.Actor == "" || l.Disabled {
+		return again, l, d, nil
+	}
+	if admitted, err := admits(l); err != nil || !admitted {
+		return again, l, d, err
+	}
+	c.throttle.Forgive(ctx, counters...)
+	again.Problem = ""
+	return again, l, d, nil
 }
 
 // counters returns the counters of a sign-in attempt. An attempt from a browser

@@ -13,16 +13,6 @@ import (
 	"svc/pkg/oauth/clients"
 )
 
-// trust is what a company or the platform trusts: a client as it was registered then. A client
-// may change its own registration, and a change must not extend the trust:
-// else whoever steals a registration token gets everybody's codes.
-type trust struct {
-	Name         string   `json:"name"`
-	RedirectURIs []string `json:"redirectUris"`
-	Scopes       []string `json:"scopes"`
-	LogoURI      string   `json:"logoUri,omitempty"` // "" also in a trust of an earlier build
-}
-
 // trustKey is the key of a consent that the company gave for its riders, drivers
 // and operators.
 func trustKey(t table.Tenant, client string) table.Key {
@@ -56,6 +46,7 @@ func (d *decisions) owner(ctx context.Context, a *authorization) error {
 		return err
 	}
 	byPlatform, err := a.covered(platform)
+	byPlatform = byPlatform || a.client.ID == clients.CommandLine
 	a.trusted = byCompany || byPlatform || a.ofPage == consoleName
 	switch {
 	case byCompany:
@@ -73,10 +64,9 @@ func (a *authorization) covered(stored table.Item) (bool, error) {
 	if !stored.Found() {
 		return false, nil
 	}
-	n, err := table.DecodeDoc[trust](stored)
-	foreign := func(scope string) bool { return !slices.Contains(n.Scopes, scope) }
-	if err != nil || n.Name != a.client.Name || !clients.RedirectAllowed(n.RedirectURIs, a.RedirectURI) ||
-		slices.ContainsFunc(a.asked, foreign) {
+	n, err := table.DecodeDoc[clients.Trust](stored)
+	if err != nil || !n.Covers(a.client, a.asked) ||
+		a.device == nil && !clients.RedirectAllowed(n.RedirectURIs, a.RedirectURI) {
 		return false, err
 	}
 	if n.LogoURI == a.client.LogoURI {
@@ -118,7 +108,7 @@ func (a *authorization) recognizePage(baseURL string) {
 // may receive the code at any address that is not https, but not at the console's: this
 // service itself is there.
 func (d *decisions) skipsConsent(a *authorization, consent, actor table.Item) bool {
-	return a.trusted && !a.Asks("consent") && (a.ofPage == consoleName || strings.HasPrefix(a.RedirectURI, "https://")) &&
+	return a.trusted && a.device == nil && !a.Asks("consent") && (a.ofPage == consoleName || strings.HasPrefix(a.RedirectURI, "https://")) &&
 		(a.session.FreshFor(a.Name(), d.now()) || inForce(consent, actor) ||
 			a.ofPage == consoleName && a.session.Picks[a.Name()] != "")
 }
@@ -165,7 +155,7 @@ func (s *Server) setTrust(ctx context.Context, h table.Handle, key table.Key, id
 		if err != nil {
 			return err
 		}
-		now := trust{c.Name, c.RedirectURIs, c.Scopes, c.LogoURI}
+		now := clients.Trust{Name: c.Name, RedirectURIs: c.RedirectURIs, Scopes: c.Scopes, LogoURI: c.LogoURI}
 		audit.Put(tx, was, table.Item{Key: key, Type: "trust", Version: 1, Doc: now})
 		log(tx, "client.trust", now)
 		return tx.Commit(ctx)

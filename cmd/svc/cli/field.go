@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -218,6 +219,10 @@ func (f Field) Sample() string {
 		return "false"
 	case len(f.Schema.Examples) > 0 && f.Schema.Type != huma.TypeObject && f.Schema.Type != huma.TypeArray:
 		return "'" + fmt.Sprint(f.Schema.Examples[0]) + "'"
+	case f.Schema.Type == huma.TypeArray && len(f.Schema.Examples) > 0:
+		if list := reflect.ValueOf(f.Schema.Examples[0]); list.Kind() == reflect.Slice && list.Len() > 0 {
+			return "'" + fmt.Sprint(list.Index(0)) + "'"
+		}
 	case f.Schema.Type == huma.TypeNumber, f.Schema.Type == huma.TypeInteger:
 		return "5"
 	case f.Schema.Type == huma.TypeObject:

@@ -9,6 +9,7 @@ import (
 	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/delivery"
+	"svc/pkg/domain/machine"
 	"svc/pkg/domain/person"
 )
 
@@ -34,8 +35,11 @@ func (n Names) once(id string, read func() (string, error)) string {
 	return name
 }
 
-// Email returns the mail address of an account.
+// Email returns the mail address of an account, or the name of a machine.
 func (n Names) Email(ctx context.Context, audience authz.Audience, id string) string {
+	if authz.IsMachine(id) {
+		return n.machine(ctx, id)
+	}
 	return n.once(id, func() (string, error) {
 		switch audience {
 		case authz.Rider:
@@ -47,6 +51,13 @@ func (n Names) Email(ctx context.Context, audience authz.Audience, id string) st
 		}
 		one, err := person.Store{DB: n.p.DB}.ByID(ctx, id)
 		return one.Email, err
+	})
+}
+
+func (n Names) machine(ctx context.Context, id string) string {
+	return n.once(id, func() (string, error) {
+		one, err := machine.Kind.Get(ctx, n.t.Get, machine.Key(n.t, id))
+		return one.Name, err
 	})
 }
 
@@ -62,7 +73,7 @@ func (n Names) Person(ctx context.Context, audience authz.Audience, id string) s
 	})
 }
 
-// Anybody returns the name of a rider or driver, or the mail address of an operator. It
+// Anybody returns the name of a rider, driver or machine, or the mail address of an operator. It
 // returns every other text, and the id of somebody without a name, as it is.
 func (n Names) Anybody(ctx context.Context, id string) string {
 	name := ""
@@ -71,7 +82,7 @@ func (n Names) Anybody(ctx context.Context, id string) string {
 		name = n.Person(ctx, authz.Rider, id)
 	case ids.Valid(ids.Driver, id):
 		name = n.Person(ctx, authz.Driver, id)
-	case ids.Valid(ids.Person, id):
+	case ids.Valid(ids.Person, id), ids.Valid(ids.Machine, id):
 		name = n.Email(ctx, authz.Dashboard, id)
 	}
 	return cmp.Or(name, id)
@@ -85,8 +96,11 @@ func (n Names) business(ctx context.Context, id string) string {
 	})
 }
 
-// App returns the name of an OAuth client.
+// App returns the name of an OAuth client or a machine.
 func (n Names) App(ctx context.Context, id string) string {
+	if _, machine, ok := machine.ParseClientID(id); ok {
+		return n.machine(ctx, machine)
+	}
 	return n.once(id, func() (string, error) {
 		one, err := n.p.AuthorizationServer().ShowClient(ctx, id)
 		return one.Name, err

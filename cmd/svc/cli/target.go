@@ -43,8 +43,9 @@ func (t Target) String() string {
 
 // readers are the commands that need no confirmation in AWS, by their last word.
 // Only one of them writes to a table in AWS: svc token get, which registers a
-// client and signs in. svc dev and svc seed never use a table in AWS.
-var readers = []string{"list", "show", "get", "logs", "audit", "verify", "dev", "seed", "doctor"}
+// client and signs in. svc dev and svc seed never use a table in AWS, and the last four no table.
+var readers = []string{"list", "show", "get", "logs", "audit", "verify", "dev", "seed", "doctor", "login", "logout",
+	"whoami", "api"}
 
 // shownAlone are the commands that only show if they have one argument. With more
 // arguments they change something.

@@ -43,7 +43,8 @@ func renamed(pairs ...string) map[string]oldFlag {
 
 // singular are the names that groups had in earlier versions.
 var singular = map[string]string{"trips": "trip", "zones": "zone", "services": "service", "businesses": "business",
-	"orders": "order", "drivers": "driver", "customers": "rider", "webhooks": "webhook", "wallets": "wallet"}
+	"orders": "order", "drivers": "driver", "customers": "rider", "webhooks": "webhook", "wallets": "wallet",
+	"machines": "machine", "members": "member"}
 
 // nouns are what messages call a resource, where it is not the group's name without its s.
 var nouns = map[string]string{"services": "service type", "webhooks": "webhook endpoint", "businesses": "business",
@@ -67,6 +68,8 @@ var ByHand = map[string]string{
 	"svc_create_export":          "export",
 	"svc_list_exports":           "export",
 	"svc_get_export":             "export",
+	"svc_list_members":           "members list",
+	"svc_remove_member":          "members remove",
 	"svc_create_import":          "import",
 	"svc_list_imports":           "import",
 	"svc_get_import":             "import",
@@ -125,6 +128,18 @@ var shapes = map[string]shape{
 		help: "`duration` for which the old secret signs too, as in 1h"}}, next: "The secret is shown once."},
 	"svc_list_webhook_deliveries": {Columns: "UPDATED=updatedAt TYPE=type STATUS=status LAST=attempts.result " +
 		"NEXT+=nextAt EVENT=eventId"},
+
+	"svc_list_machines": {Columns: "NAME=name ENABLED=enabled PERMISSIONS+=permissions ENDS+=endsAt CLIENT=clientId ID=id"},
+	"svc_create_machine": {extra: []string{"name"}, shown: "permissions", next: "It signs in by a secret: svc machine " +
+		"add-secret SLUG ID"},
+	"svc_update_machine":        {shown: "enabled"},
+	"svc_create_machine_secret": {Group: "machines", Name: "add-secret", next: "The secret is shown once."},
+	"svc_delete_machine_secret": {Group: "machines", Name: "remove-secret"},
+
+	"svc_invite_member": {extra: []string{"email"}, shown: "role", next: "The link is shown once. It is valid for " +
+		"24 hours."},
+	"svc_update_member": {shown: "role"},
+	"svc_list_roles":    {Columns: "NAME=name TEXT=text"},
 
 	"svc_list_postings": {Columns: "AT=createdAt TYPE=type AMOUNT=amount DESCRIPTION=description TRIP+=tripId " +
 		"BY+=by ID+=id"},

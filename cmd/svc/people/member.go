@@ -1,8 +1,10 @@
 package people
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,6 +14,7 @@ import (
 	"svc/pkg/access/login"
 	"svc/pkg/access/password"
 	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/person"
 	"svc/pkg/oauth/link"
@@ -121,10 +124,10 @@ func memberAdd(c *cli.CLI) *cobra.Command {
 			"and, without --password, prints a one-time link to set a password. For an existing operator it ignores\n" +
 			"--first, --last and --password.",
 		Example: "  svc member add metro ana@metro.example --first Ana --last Silva \\\n" +
-			"    --role dispatcher --permission VIEW_TRIPS --permission VIEW_DRIVERS\n" +
+			"    --role dispatcher --permission VIEW_REPORTS\n" +
 			"  svc member add metro boss@metro.example --all"}
 	first, last := cmd.Flags().String("first", "", "first `name`"), cmd.Flags().String("last", "", "last `name`")
-	role := cmd.Flags().String("role", "operator", "name of the role, a `text` for people; it grants nothing")
+	role := roleFlag(cmd)
 	permissions := cmd.Flags().StringArray("permission", nil, "`PERMISSION` to grant; may be repeated")
 	everything := cmd.Flags().Bool("all", false, "grant every permission")
 	hash := newPassword(cmd)
@@ -132,6 +135,11 @@ func memberAdd(c *cli.CLI) *cobra.Command {
 		if *everything {
 			*permissions = authz.Permissions()
 		}
+		name, granted, err := role()
+		if err != nil {
+			return err
+		}
+		*permissions = append(*permissions, granted...)
 		if err := permitted(*permissions); err != nil {
 			return err
 		}
@@ -155,7 +163,7 @@ func memberAdd(c *cli.CLI) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if _, err := store.Join(ctx, t, cli.By(), one.ID, *role, *permissions); err != nil {
+		if _, err := store.Join(ctx, t, cli.By(), one.ID, cmp.Or(name, "operator"), *permissions); err != nil {
 			return err
 		}
 		out := added{ID: one.ID, Email: one.Email}
@@ -190,30 +198,85 @@ func membership(c *cli.CLI, change func(ctx context.Context, s person.Store, t t
 	})
 }
 
+// roleFlag adds the flag for a role. The returned function returns the role's name and
+// permissions, "" and none without the flag.
+func roleFlag(cmd *cobra.Command) func() (string, []string, error) {
+	var names []string
+	for _, one := range person.Roles() {
+		names = append(names, one.Name)
+	}
+	given := cmd.Flags().String("role", "", "`role` whose permissions are copied: "+strings.Join(names, ", "))
+	return func() (string, []string, error) {
+		role, known := person.RoleOf(*given)
+		if *given != "" && !known {
+			return "", nil, cli.Usagef("%w", cli.Known("role", *given, names))
+		}
+		return role.Name, role.Permissions, nil
+	}
+}
+
 func memberRemove(c *cli.CLI) *cobra.Command {
-	return &cobra.Command{Use: "remove SLUG EMAIL", Short: "End a membership and its tokens",
+	return &cobra.Command{Use: "remove SLUG EMAIL", Short: "End a membership and its tokens, or take an invitation back",
+		Long: "End a membership and its tokens, or take back the invitation of a mail address. The command also removes the\n" +
+			"last member who may manage members.",
 		Example: "  svc member remove metro ana@metro.example",
-		RunE: membership(c, func(ctx context.Context, s person.Store, t table.Tenant, id string, _ []string) error {
-			if err := s.Leave(ctx, t, cli.By(), id); err != nil {
+		RunE: c.On(func(ctx context.Context, p cli.Platform, args []string) error {
+			_, t, err := p.Tenant(ctx, args[0])
+			if err != nil {
 				return err
 			}
-			return c.Done(map[string]string{"id": id}, "Ended the membership.")
+			s, id := person.Store{DB: p.DB}, args[1]
+			if !ids.Valid(ids.Person, id) {
+				id = person.InvitationID(t, id)
+			}
+			err = s.TakeBack(ctx, t, cli.By(), id)
+			if err == nil {
+				return c.Done(map[string]string{"id": id}, "Took the invitation back.")
+			}
+			if !errors.Is(err, fault.NotFound()) {
+				return err
+			}
+			one, err := p.Operator(ctx, args[1])
+			if err != nil {
+				return err
+			}
+			if err := s.Leave(ctx, t, cli.By(), one.ID); err != nil {
+				return cli.Missing(err, "member", args[1])
+			}
+			return c.Done(map[string]string{"id": one.ID}, "Ended the membership.")
 		})}
 }
 
 func memberGrant(c *cli.CLI) *cobra.Command {
-	return &cobra.Command{Use: "grant SLUG EMAIL PERMISSION…", Short: "Grant permissions",
-		Example: "  svc member grant metro ana@metro.example VIEW_REPORTS EXPORT_REPORTS",
-		RunE: membership(c, func(ctx context.Context, s person.Store, t table.Tenant, id string, permissions []string) error {
-			if err := permitted(permissions); err != nil {
-				return err
-			}
-			m, err := s.Grant(ctx, t, cli.By(), id, permissions...)
-			if err != nil {
-				return err
-			}
-			return c.Done(m, "Granted; %d permissions now.", len(m.Permissions))
-		})}
+	cmd := &cobra.Command{Use: "grant SLUG EMAIL [PERMISSION…]", Short: "Grant permissions",
+		Long: "Grant permissions. With --role, the member gets the name and the permissions of the role, and keeps others.",
+		Example: "  svc member grant metro ana@metro.example VIEW_REPORTS EXPORT_REPORTS\n" +
+			"  svc member grant metro ana@metro.example --role accountant"}
+	role := roleFlag(cmd)
+	cmd.RunE = membership(c, func(ctx context.Context, s person.Store, t table.Tenant, id string,
+		permissions []string) error {
+		name, granted, err := role()
+		if err != nil {
+			return err
+		}
+		permissions = append(permissions, granted...)
+		if err := permitted(permissions); err != nil {
+			return err
+		}
+		if len(permissions) == 0 {
+			return cli.Usagef("name a permission or --role")
+		}
+		_, m, err := s.Edit(ctx, t, cli.By(), "member.grant", id, func(m *person.Membership) (err error) {
+			m.Role = cmp.Or(name, m.Role)
+			m.Permissions, err = authz.ParsePermissions("permission", append(m.Permissions, permissions...))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return c.Done(m, "Granted; %d permissions now.", len(m.Permissions))
+	})
+	return cmd
 }
 
 func memberRevoke(c *cli.CLI) *cobra.Command {
@@ -264,15 +327,27 @@ func memberList(c *cli.CLI) *cobra.Command {
 		}
 		type row struct {
 			person.Membership
-			Email string `json:"email"`
+			Email   string `json:"email"`
+			Invited bool   `json:"invited,omitempty"`
 		}
 		rows, table := []row{}, cli.Table{Head: "EMAIL ROLE DISABLED ID+ PERMISSIONS"}
+		invited, err := cli.All(*limit, func(after string, limit int) ([]person.Invitation, string, error) {
+			return store.Invitations(ctx, t, after, limit)
+		})
+		if err != nil {
+			return err
+		}
+		for _, n := range invited {
+			rows = append(rows, row{person.Membership{TenantID: t.ID(), PersonID: n.ID, Role: n.Role,
+				Permissions: n.Permissions, CreatedAt: n.InvitedAt}, n.Email, true})
+			table.Add(n.Email, n.Role, "invited", n.ID, c.Summary(n.Permissions, authz.Permissions()))
+		}
 		for _, m := range members {
 			one, err := store.ByID(ctx, m.PersonID)
 			if err != nil {
 				return err
 			}
-			rows = append(rows, row{m, one.Email})
+			rows = append(rows, row{m, one.Email, false})
 			table.Add(one.Email, m.Role, m.Disabled, one.ID, c.Summary(m.Permissions, authz.Permissions()))
 		}
 		return c.Show(rows, table)

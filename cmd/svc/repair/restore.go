@@ -16,6 +16,7 @@ import (
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
+	"svc/pkg/domain/machine"
 	"svc/pkg/domain/person"
 	"svc/pkg/domain/tenant"
 )
@@ -35,14 +36,18 @@ type finished struct {
 	Operators int    `json:"operators"`
 	Riders    int    `json:"riders"`
 	Drivers   int    `json:"drivers"`
+	Machines  int    `json:"machines"` // that were disabled
+
+	Invitations int `json:"invitations"` // that were taken back
 }
 
 func restoreFinish(c *cli.CLI) *cobra.Command {
 	cmd := &cobra.Command{Use: "finish", Short: "End every grant, because revocations after the backup are lost",
 		Long: "End every session, token, consent and one-time link in every tenant, and replace the signing keys. A " +
 			"restored table\nlacks the revocations after the moment to which it was restored, so a revoked token would be " +
-			"valid again. After the command, everybody\nmust sign in again, with the password of that moment. Run the " +
-			"command before callers reach the restored table. It may be repeated.",
+			"valid again. After the command, everybody\nmust sign in again, with the password of that moment. Machines are " +
+			"disabled, because a secret that was removed is there again,\nand invitations of operators are taken back. Run the command before callers reach the restored " +
+			"table. It may be repeated.",
 		Example: "  svc restore finish --yes"}
 	cmd.RunE = cli.Act(func(ctx context.Context, _ []string) error {
 		if !c.Yes {
@@ -60,7 +65,7 @@ func restoreFinish(c *cli.CLI) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		rows, table := []finished{}, cli.Table{Head: "TENANT OPERATORS RIDERS DRIVERS"}
+		rows, table := []finished{}, cli.Table{Head: "TENANT OPERATORS RIDERS DRIVERS MACHINES INVITATIONS"}
 		for _, n := range tenants {
 			one, err := endGrants(ctx, p, p.DB.Tenant(n.ID))
 			if err != nil {
@@ -71,7 +76,7 @@ func restoreFinish(c *cli.CLI) *cobra.Command {
 				return err
 			}
 			rows = append(rows, one)
-			table.Add(n.Slug, one.Operators, one.Riders, one.Drivers)
+			table.Add(n.Slug, one.Operators, one.Riders, one.Drivers, one.Machines, one.Invitations)
 		}
 		if err := replaceKeys(ctx, p, keys); err != nil {
 			return err
@@ -123,6 +128,18 @@ func endGrants(ctx context.Context, p cli.Platform, t table.Tenant) (out finishe
 	}, func(ctx context.Context, r driver.Record) error {
 		return endAccount(ctx, t, authz.Driver, r.ID, r.Email, cli.By())
 	})
+	if err != nil {
+		return out, err
+	}
+	out.Machines, err = eachOf(ctx, func(after string, limit int) ([]machine.Record, string, error) {
+		return machine.List(ctx, t, after, limit)
+	}, func(ctx context.Context, r machine.Record) error { return machine.Disable(ctx, t, cli.By(), r.ID) })
+	if err != nil {
+		return out, err
+	}
+	out.Invitations, err = eachOf(ctx, func(after string, limit int) ([]person.Invitation, string, error) {
+		return store.Invitations(ctx, t, after, limit)
+	}, func(ctx context.Context, n person.Invitation) error { return store.TakeBack(ctx, t, cli.By(), n.ID) })
 	return out, err
 }
 

@@ -99,8 +99,10 @@ func (d described) unknownFields(op *huma.Operation, body []byte) (out []string)
 // hasMember reports whether a value of the schema may have the member at a path.
 func (d described) hasMember(s *huma.Schema, path string) bool {
 	s = d.resolved(s)
-	if s.AdditionalProperties == true || slices.ContainsFunc(slices.Concat(s.OneOf, s.AnyOf),
-		func(one *huma.Schema) bool { return d.hasMember(one, path) }) {
+	open := s.AdditionalProperties != nil && s.AdditionalProperties != false
+	if open || slices.ContainsFunc(slices.Concat(s.OneOf, s.AnyOf), func(one *huma.Schema) bool {
+		return d.hasMember(one, path)
+	}) {
 		return true
 	}
 	name, rest, nested := strings.Cut(path, ".")

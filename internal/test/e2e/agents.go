@@ -45,7 +45,7 @@ func (s *suite) agents(t *testing.T) {
 	}
 	for name, run := range map[string]func(*testing.T){"operator": s.operator, "branding": s.branding,
 		"settings": s.settings, "people": s.people, "businesses": s.businesses,
-		"webhooks": s.webhooks, "sandbox": s.sandbox,
+		"webhooks": s.webhooks, "machines": s.machines, "members": s.members, "sandbox": s.sandbox,
 		"feedback": s.feedback, "rider": s.rider, "driver": s.driver, "estimate": s.estimated, "ride": s.ride,
 		"export": s.exported, "import": s.imported, "privacy": s.privacy,
 		"money": s.money, "withdrawals": s.withdrawn, "cancelled ride": s.cancelled, "operated rides": s.operated,
@@ -105,7 +105,9 @@ func (o operation) arguments(t *testing.T, c call) (map[string]any, bool) {
 	out := map[string]any{}
 	for i, want := range o.path {
 		if name, ok := strings.CutPrefix(want, "{"); ok {
-			out[strings.TrimSuffix(name, "}")] = segments[i]
+			value, err := url.PathUnescape(segments[i])
+			testkit.Must(t, err)
+			out[strings.TrimSuffix(name, "}")] = value
 		} else if want != segments[i] {
 			return nil, false
 		}

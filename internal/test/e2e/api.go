@@ -142,6 +142,8 @@ func (s *suite) orders(t *testing.T, business, dish string) {
 	s.patch(t, token, "/api/v1/orders/"+first, `{"status":"ACCEPTED","driverId":"`+s.id(t, driver)+`"}`).must(200)
 	s.post(t, mine, "/api/v1/me/orders/"+first+"/cancel", "").refused(409, "invalid_state")
 	s.post(t, mine, "/api/v1/me/orders/"+second+"/cancel", "").must(200)
+	s.outside(t, token, "orders", first)
+	s.outside(t, token, "businesses", business)
 	for _, status := range []string{s.get(t, token, "/api/v1/orders/"+second).must(200).text("status"),
 		s.get(t, mine, "/api/v1/me/orders/"+second).must(200).text("status")} {
 		if status != "CANCELLED" {
@@ -167,11 +169,29 @@ func (s *suite) people(t *testing.T) {
 			t.Errorf("disabled: %v", got)
 		}
 	}
+	s.outside(t, token, "drivers", s.id(t, driver))
+	s.outside(t, token, "customers", s.id(t, rider))
 	path := "/api/v1/drivers/" + s.id(t, driver) + "/documents"
 	made := s.post(t, token, path, `{"kind":"INSURANCE","numberLast4":"0042"}`).must(201)
 	s.patch(t, token, path+"/"+made.text("id"), `{"state":"APPROVED"}`).must(200)
 	s.get(t, token, path).some()
 	s.get(t, s.token(t, driver), "/api/v1/me/documents").some()
+}
+
+// outside gives a record an identifier in another system, finds it by that, and takes it
+// away.
+func (s *suite) outside(t *testing.T, token, collection, id string) {
+	t.Helper()
+	path, external := "/api/v1/"+collection, "tried/"+strings.ToLower(rand.Text())
+	s.patch(t, token, path+"/"+id, fmt.Sprintf(`{"externalId":"%s?","metadata":{"tried":"once"}}`, external)).must(200)
+	s.patch(t, token, path+"/"+id, fmt.Sprintf(`{"externalId":%q}`, external)).must(200)
+	if got := s.get(t, token, path+"/external/"+url.PathEscape(external)).must(200); got.text("id") != id {
+		t.Errorf("%s of %s is %s", external, id, got.body)
+	}
+	if found := s.get(t, token, path+"?externalId="+url.QueryEscape(external)).some(); found[0]["id"] != id {
+		t.Errorf("%s is %v", external, found)
+	}
+	s.patch(t, token, path+"/"+id, `{"externalId":null,"metadata":null}`).must(200)
 }
 
 // managed creates, reads, changes and removes something of an operators' collection.
@@ -324,18 +344,24 @@ func (s *suite) privacy(t *testing.T) {
 	became("/api/v1/privacy/requests/"+copied, token, "DONE")
 	became("/api/v1/me/privacy/requests/"+own, me, "DONE")
 	became("/api/v1/privacy/requests/"+erased, token, "READY")
-	fresh := s.signIn(t, operator).AccessToken
-	if in := s.agentTokens[token]; in.token != "" {
-		s.agentTokens[fresh] = agentToken{in.resource, s.signIn(t, operator, func(o *flow.Options) {
-			o.Tenant, o.Resource = "", s.BaseURL+in.resource
-		}).AccessToken}
-	}
-	s.do(t, call{method: "POST", path: "/api/v1/privacy/requests/" + erased + "/run", token: fresh,
+	s.do(t, call{method: "POST", path: "/api/v1/privacy/requests/" + erased + "/run", token: s.fresh(t),
 		key: someKey()}).must(200)
 	became("/api/v1/privacy/requests/"+erased, token, "DONE")
 	if got := s.get(t, token, "/api/v1/customers/"+id).must(200).text("email"); got != "" {
 		t.Errorf("after the erasure the rider's address is %q", got)
 	}
+}
+
+// fresh returns a token of the operator who has just signed in.
+func (s *suite) fresh(t *testing.T) string {
+	t.Helper()
+	fresh := s.signIn(t, operator).AccessToken
+	if in := s.agentTokens[s.token(t, operator)]; in.token != "" {
+		s.agentTokens[fresh] = agentToken{in.resource, s.signIn(t, operator, func(o *flow.Options) {
+			o.Tenant, o.Resource = "", s.BaseURL+in.resource
+		}).AccessToken}
+	}
+	return fresh
 }
 
 // estimated checks that a ride with an estimate gets its fare.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"svc/internal/test/devices"
 	"svc/internal/test/testkit"
 	"svc/pkg/access/signing"
 	"svc/pkg/oauth/flow"
@@ -152,4 +153,22 @@ func (s *suite) introspection(t *testing.T) {
 	}
 	s.get(t, tokens.AccessToken, "/api/v1/trips").must(200)
 	s.get(t, tokens.AccessToken, "/api/v1/drivers").refused(403, "insufficient_scope")
+}
+
+// devices lets the command line on another machine act for somebody of each audience.
+func (s *suite) devices(t *testing.T) {
+	for _, p := range []struct {
+		person
+		scope string
+	}{{operator, "tenant.trips:read"}, {rider, "rider.trips:read"}, {driver, "driver.trips:read"}} {
+		asked := s.do(t, call{method: "POST", path: "/oauth/device_authorization", form: url.Values{"client_id": {"svc"},
+			"scope": {p.scope}, "tenant_hint": {p.tenant}}}).must(200)
+		poll := call{method: "POST", path: "/oauth/token", form: url.Values{"client_id": {"svc"},
+			"grant_type":  {"urn:ietf:params:oauth:grant-type:device_code"},
+			"device_code": {asked.text("device_code")}}}
+		s.do(t, poll).refused(400, "authorization_pending")
+		testkit.Must(t, devices.Allow(context.Background(), s.options(p.person), asked.text("verification_uri_complete")))
+		s.get(t, s.do(t, poll).must(200).text("access_token"), "/api/v1/me").must(200)
+		s.do(t, poll).refused(400, "invalid_grant")
+	}
 }

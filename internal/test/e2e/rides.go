@@ -204,6 +204,7 @@ func (s *suite) operated(t *testing.T) {
 		"originLat": 37.8, "originLng": -122.4}`, s.id(t, guest))).must(201)
 	id, path := book()
 	to := fmt.Sprintf(`{"driverId": %q}`, s.id(t, driver))
+	s.outside(t, op, "trips", id)
 	s.post(t, op, path+"/assign", to).must(200)
 	s.post(t, op, path+"/assign", to).refused(409, "invalid_state")
 	if find(s.get(t, s.token(t, driver), "/api/v1/me/trips").some(), id) == nil {

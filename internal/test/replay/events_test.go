@@ -88,6 +88,10 @@ func (r request) payload() (body string, encoded bool) {
 // events returns the content of the request's files, by payload.
 func (r request) events(routes []emulator.Route) map[string][]byte {
 	to, parameters := route(routes, r.method, r.path)
+	for name, value := range parameters { // an HTTP API decodes them
+		parameters[name], _ = url.PathUnescape(value)
+	}
+	r.path, _ = url.PathUnescape(r.path)
 	return map[string][]byte{"v2": indented(r.v2(to, parameters)), "v1": indented(r.v1(to, parameters))}
 }
 

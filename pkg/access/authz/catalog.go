@@ -3,6 +3,8 @@ package authz
 import (
 	"slices"
 	"strings"
+
+	"svc/pkg/base/fault"
 )
 
 // Rule says what a scope requires (specification, "Scope catalog").
@@ -41,6 +43,10 @@ var catalog = map[string]Rule{
 	"tenant.webhooks:read":    operator("VIEW_WEBHOOKS"),
 	"tenant.webhooks:write":   operator("MANAGE_WEBHOOKS"),
 	"tenant.privacy:write":    operator("MANAGE_PRIVACY"),
+	"tenant.machines:read":    operator("MANAGE_MACHINES"),
+	"tenant.machines:write":   operator("MANAGE_MACHINES"),
+	"tenant.members:read":     operator(ManageMembers),
+	"tenant.members:write":    operator(ManageMembers),
 	"feedback:read":           operator("VIEW_FEEDBACK"),
 	"feedback:vote":           operator("VIEW_FEEDBACK"),
 	"feedback:write":          operator("VIEW_FEEDBACK"),
@@ -72,6 +78,10 @@ var catalog = map[string]Rule{
 	"driver.events:read":     {Audience: Driver},
 	"driver.privacy:write":   {Audience: Driver},
 }
+
+// ManageMembers is the permission of whoever gives permissions. A company keeps a member
+// who has it.
+const ManageMembers = "MANAGE_MEMBERS"
 
 // viewBranding is the permission that GET /api/v1/branding requires. For the
 // endpoint's scope, tenant.settings:read, VIEW_SETTINGS would be enough.
@@ -108,6 +118,20 @@ func Permissions() []string {
 	}
 	slices.Sort(set)
 	return slices.Compact(set)
+}
+
+// ParsePermissions sorts the permissions and removes duplicates. An unknown permission is a
+// fault of the field.
+func ParsePermissions(field string, permissions []string) ([]string, error) {
+	all := Permissions()
+	out := slices.Clone(permissions)
+	for _, p := range out {
+		if !slices.Contains(all, p) {
+			return nil, fault.Field(field, "unknown permission %s; expected one of %s", p, strings.Join(all, ", "))
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
 }
 
 // Have holds what an actor has now: the permissions of the membership and the

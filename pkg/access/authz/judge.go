@@ -55,6 +55,9 @@ func Permits(policy Policy, c signing.Access, live Live) error {
 	if scope != "" && !slices.Contains(live.Scopes(c), scope) {
 		return fault.InsufficientScope(scope)
 	}
+	if policy.People && IsMachine(c.Subject) {
+		return &fault.Error{Kind: fault.KindForbidden, Message: "A machine may not do this. A person must."}
+	}
 	state := live.State()
 	if Audience(c.Audience) == Dashboard && policy.Permission != "" &&
 		!slices.Contains(state.Permissions, policy.Permission) {
@@ -74,7 +77,8 @@ func (s State) has(feature string) error {
 // valid runs check 2. The token has an audit record, which has not expired and
 // is not revoked. The grant's epoch and the actor's since equal those at the
 // token's issue. The actor, the tenant and the client exist and are enabled.
-// The client still registers the token's audience.
+// The client still registers the token's audience. A machine has not reached its end, and
+// the secret that got the token was not removed.
 //
 // The audit record must have the same client and actor as the claims. Otherwise
 // a stolen signing key would be enough to act as someone else. The audience
@@ -88,6 +92,7 @@ func (l Live) valid(c signing.Access, now time.Time) bool {
 	}
 	return l.Token.Live(now) && !l.Token.Flag("revoked") &&
 		l.Token.Text("client") == c.ClientID && l.Token.Text("actor") == c.Subject &&
+		(!l.Token.Has("credential") || slices.Contains(l.Actor.Strings("credentials"), l.Token.Text("credential"))) &&
 		l.stands(c, l.Token.Int("epoch"), l.Token.Text("since"), now)
 }
 
@@ -95,9 +100,14 @@ func (l Live) valid(c signing.Access, now time.Time) bool {
 // epoch and since are those at the token's issue.
 func (l Live) stands(c signing.Access, epoch int64, since string, now time.Time) bool {
 	return l.Grant.Found() && epoch == l.Grant.Int("epoch") &&
-		l.Actor.Found() && !l.Actor.Flag("disabled") && since == l.Actor.Text("since") &&
+		l.Actor.Found() && !l.Actor.Flag("disabled") && since == l.Actor.Text("since") && !Ended(l.Actor, now) &&
 		l.Flags.Found() && !l.Flags.Flag("disabled") &&
 		l.Client.Live(now) && !l.Client.Flag("disabled") && l.registers("audiences", c.Audience)
+}
+
+// Ended reports whether the end of a machine has passed.
+func Ended(actor table.Item, now time.Time) bool {
+	return actor.Has("until") && now.Unix() >= actor.Int("until")
 }
 
 // registers reports whether the client still registers the word. attribute is

@@ -2,6 +2,7 @@ package authz
 
 import (
 	"strconv"
+	"strings"
 
 	"svc/pkg/access/signing"
 	"svc/pkg/base/ids"
@@ -19,7 +20,8 @@ const Copies = 16
 type Live struct {
 	// Token is the access token's audit record: revoked (bool), epoch, client,
 	// actor, family, resource (see Resources), since (copied from the actor at
-	// issue) and, if the token is an agent's, agentActions.
+	// issue), if the token is an agent's agentActions, and if a secret of a machine got it
+	// credential.
 	Token table.Item
 	// Grant is the actor's grant to the client. It has the attribute epoch.
 	Grant table.Item
@@ -27,7 +29,8 @@ type Live struct {
 	// disabled and since; a membership also has permissions (set).
 	// login.EndTokens sets since, for example when the password changes. Before
 	// that, a membership has the time of its creation and a record has no since.
-	// A token with a different since is not valid.
+	// A token with a different since is not valid. A machine has permissions, disabled,
+	// epoch, until (Unix seconds) if it ends, and credentials (set).
 	Actor table.Item
 	// Flags are the tenant's flags. They include disabled, taxiEnabled,
 	// deliveryEnabled, currency, priced (amounts in that currency exist),
@@ -59,16 +62,28 @@ func TokensOf(t table.Tenant, shard int) string { return t.Partition("TOKENS", s
 // TokenKey returns the key of an access token's audit record.
 func TokenKey(t table.Tenant, jti string) table.Key { return t.Key("TOKEN", jti, "TOKEN") }
 
+// IsMachine reports whether the actor is a machine: a program that signs in as itself.
+//
+// The checks read a machine's item as its membership, its grant and its client's state at
+// once. So they read two items less, and one write of that item ends all of its tokens.
+func IsMachine(actor string) bool { return strings.HasPrefix(actor, ids.Machine+"_") }
+
 // GrantKey returns the key of an actor's grant to a client.
 func GrantKey(t table.Tenant, client, actor string) table.Key {
+	if IsMachine(actor) {
+		return ActorKey(t, Dashboard, actor)
+	}
 	return t.Key("GRANT", client, actor, "GRANT")
 }
 
-// ActorKey returns the key of the actor: an operator's membership, a rider's or
-// a driver's record.
+// ActorKey returns the key of the actor: an operator's membership, a machine, a rider's
+// or a driver's record.
 func ActorKey(t table.Tenant, audience Audience, actor string) table.Key {
 	switch audience {
 	case Dashboard:
+		if IsMachine(actor) {
+			return t.Key("MACHINE", actor, "MACHINE")
+		}
 		return t.Key("PERSON", actor, "MEMBERSHIP")
 	case Rider:
 		return t.Key("CUSTOMER", actor, "CUSTOMER")
@@ -92,10 +107,11 @@ func ClientKey(p table.Platform, client string, n int) table.Key {
 // the same copies.
 func LiveKeys(t table.Tenant, p table.Platform, c signing.Access) []table.Key {
 	n := ids.Pick(c.ID, Copies)
-	return []table.Key{
-		TokenKey(t, c.ID), GrantKey(t, c.ClientID, c.Subject),
-		ActorKey(t, Audience(c.Audience), c.Subject), FlagsKey(t, n), ClientKey(p, c.ClientID, n),
+	actor, client := ActorKey(t, Audience(c.Audience), c.Subject), ClientKey(p, c.ClientID, n)
+	if IsMachine(c.Subject) {
+		client = actor
 	}
+	return []table.Key{TokenKey(t, c.ID), GrantKey(t, c.ClientID, c.Subject), actor, FlagsKey(t, n), client}
 }
 
 // LiveFrom builds a Live from the first items of a batch. The keys of the batch

@@ -31,6 +31,9 @@ type Policy struct {
 	Scopes map[Audience]string
 	// Permission is what an operator's membership must hold now; "" for none.
 	Permission string
+	// People means that no machine may call: a program must not give itself, or another
+	// one, access that outlives it, or erase a person.
+	People bool
 	// Feature is the tenant's flag that must be on; "" for none. It is checked
 	// last.
 	Feature string
@@ -51,6 +54,12 @@ func Drivers(scope string) Policy { return Policy{Scopes: map[Audience]string{Dr
 // Both returns the policy for riders and drivers, each with a scope.
 func Both(rider, driver string) Policy {
 	return Policy{Scopes: map[Audience]string{Rider: rider, Driver: driver}}
+}
+
+// ByPeople returns the policy without machines.
+func (p Policy) ByPeople() Policy {
+	p.People = true
+	return p
 }
 
 // Needing returns the policy with a required feature flag.

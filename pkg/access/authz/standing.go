@@ -62,9 +62,14 @@ func (s Standing) Continue(policies []Policy, live Live, now time.Time) error {
 // access tokens.
 func FamilyKey(t table.Tenant, id string) table.Key { return t.Key("FAMILY", id, "FAMILY") }
 
-// Keys returns the keys of the items that Outlasts judges.
+// Keys returns the keys of the items that Outlasts judges. A machine's tokens have no
+// family: its own item is in its place.
 func (s Standing) Keys(t table.Tenant, p table.Platform) []table.Key {
-	return append(LiveKeys(t, p, s.Access(t.ID())), FamilyKey(t, s.Family))
+	family := FamilyKey(t, s.Family)
+	if IsMachine(s.Actor) {
+		family = ActorKey(t, Dashboard, s.Actor)
+	}
+	return append(LiveKeys(t, p, s.Access(t.ID())), family)
 }
 
 // Outlasts runs checks 2 to 6 for what an agent began and lasts longer than the
@@ -73,7 +78,7 @@ func (s Standing) Keys(t table.Tenant, p table.Platform) []table.Key {
 // Keys.
 func (s Standing) Outlasts(policies []Policy, items []table.Item, now time.Time) error {
 	live, family := LiveFrom(items), items[len(items)-1]
-	if !family.Live(now) || family.Flag("revoked") || family.Text("actor") != s.Actor {
+	if !family.Live(now) || family.Flag("revoked") || !IsMachine(s.Actor) && family.Text("actor") != s.Actor {
 		return fault.Unauthorized("The access that began this has ended.", true)
 	}
 	mode := Stricter(cmp.Or(s.Agents, AgentsConfirm), AgentMode(live.Flags))

@@ -35,6 +35,8 @@ type Limits struct {
 	Links            int // requests for links of forgotten passwords in an hour
 	SignUps          int // requests for links of a sign-up in an hour
 	Documents        int // client metadata documents, and keys of new clients, fetched in an hour
+	Devices          int // requests of devices for access in an hour
+	UserCodes        int // wrong codes of such requests, typed in an hour
 	// TokenFailures is how many requests to the token, revocation and
 	// introspection endpoints may fail with invalid_client or invalid_grant in a
 	// minute. Failures of a confidential client that authenticated count for the
@@ -50,7 +52,7 @@ func (l Limits) WithDefaults() Limits {
 	}{
 		{&l.SignInsAnAccount, 10}, {&l.SignInsOfAnybody, 20}, {&l.SignIns, 100}, {&l.Registrations, 200},
 		{&l.Links, config.MailDefaults[config.MailForgot]}, {&l.SignUps, config.MailDefaults[config.MailSignUp]},
-		{&l.Documents, 60}, {&l.TokenFailures, 300},
+		{&l.Documents, 60}, {&l.Devices, 200}, {&l.UserCodes, 50}, {&l.TokenFailures, 300},
 	} {
 		if *one.limit == 0 {
 			*one.limit = one.standard

@@ -102,6 +102,8 @@ func renameSchemas(tree map[string]any) {
 // enumNames lists the enumerations of the document by name. Generated clients have
 // one type for each of them, however many members have it.
 var enumNames = map[string]string{
+	"MemberStatus":        "ACTIVE DISABLED INVITED",
+	"RoleName":            "accountant dispatcher owner viewer",
 	"Audience":            "dashboard driver rider",
 	"AssertionAlgorithm":  "ES256 EdDSA PS256 RS256",
 	"BugPlatform":         "ANDROID DESKTOP IOS WEB",

@@ -26,8 +26,8 @@ func TestTemplateRoutesAreTheRows(t *testing.T) {
 	testkit.Must(t, err)
 	var have, want []string
 	for _, r := range routes {
-		if strings.HasPrefix(r.Path, "/api/") {
-			have = append(have, r.Method+" "+r.Path+" → "+r.Function)
+		if strings.HasPrefix(r.Path, "/api/") { // a greedy parameter takes one segment with encoded slashes
+			have = append(have, r.Method+" "+strings.Replace(r.Path, "+}", "}", 1)+" → "+r.Function)
 		}
 	}
 	for _, r := range app.Rows(nil) {

@@ -64,6 +64,10 @@ func TestErasedRider(t *testing.T) {
 	trip := apptest.JSON[struct{ ID string }](t, s.Post(t, token, "/api/v1/me/trips", `{"originAddress": "9 Basilisk Row",
 		"originLat": 40.712345, "originLng": -74.006789, "destAddress": "3 Gorgon Wharf", "destLat": 40.71, "destLng": -74.01,
 		"paymentType": "CASH", "notes": "bring an umbrella"}`).Must(t, 201))
+	const members = `{"externalId": "zq-outside", "metadata": {"zq-key": "zq-value"}}`
+	for _, path := range []string{"customers/" + anna.ID, "trips/" + trip.ID} {
+		s.Patch(t, boss, "/api/v1/"+path, members).Must(t, 200)
+	}
 	signsUp(t, s, anna.Email)
 	values := []string{"Zwenda", "Quillfeather", "Ormsbury", "12125550181", anna.Email, "audience=rider", "7 Wyvern Mews",
 		"Granny", "the blue gate", "9 Basilisk Row", "3 Gorgon Wharf", "bring an umbrella", "40.712345", "-74.006789",
@@ -86,6 +90,9 @@ func TestErasedRider(t *testing.T) {
 			t.Errorf("the copy lacks %q, which is in %v", value, before[value])
 		}
 	}
+	if strings.Contains(copied, "zq-") {
+		t.Errorf("the copy has what belongs to the company's other systems: %s", copied)
+	}
 	ready := became(t, s, boss, request(t, s, boss, erase).ID, privacy.Ready)
 	s.Clock.Advance(6 * time.Minute)
 	s.Post(t, boss, "/api/v1/privacy/requests/"+ready.ID+"/run", "").Must(t, 409)
@@ -94,6 +101,9 @@ func TestErasedRider(t *testing.T) {
 	became(t, s, boss, ready.ID, privacy.Done)
 	s.Drain(t)
 	s.Get(t, token, "/api/v1/me").Must(t, 401)
+	s.Get(t, boss, "/api/v1/trips/external/zq-outside").Must(t, 404)
+	s.Post(t, boss, "/api/v1/customers", `{"email": "next@metro.example", "firstName": "Next", "externalId": "zq-outside"}`).
+		Must(t, 201)
 	for value, where := range scan(t, s, values) {
 		t.Errorf("after the erasure %q is in\n%s", value, strings.Join(where, "\n"))
 	}

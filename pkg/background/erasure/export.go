@@ -54,6 +54,9 @@ func (r Runner) export(ctx context.Context, p person, rec privacy.Record) (priva
 			} else if it.Raw() == "" {
 				data = nil
 			}
+			if data, err = withoutMembers(data); err != nil {
+				return rec, err
+			}
 			if err := json.NewEncoder(out).Encode(line{it.Type, data}); err != nil {
 				return rec, err
 			}
@@ -70,4 +73,31 @@ func (r Runner) export(ctx context.Context, p person, rec privacy.Record) (priva
 		rec.Status, rec.ExpiresAt = privacy.Done, timestamp.Ptr(r.Now().Add(privacy.FileLife))
 	}
 	return r.save(ctx, p.t, rec, nil)
+}
+
+// withoutMembers returns a line's data without the members of external.Members, also of an
+// entry of the audit log: they belong to the company's other systems.
+func withoutMembers(data any) (any, error) {
+	text, err := json.Marshal(data)
+	if err != nil || !bytes.HasPrefix(text, []byte("{")) {
+		return data, err
+	}
+	var doc document
+	if err := json.Unmarshal(text, &doc); err != nil {
+		return data, err
+	}
+	cut(doc, "externalId", "metadata")
+	for _, name := range []string{"before", "after"} {
+		if len(doc[name]) == 0 {
+			continue
+		}
+		inner, err := withoutMembers(doc[name])
+		if err == nil {
+			doc[name], err = json.Marshal(inner)
+		}
+		if err != nil {
+			return data, err
+		}
+	}
+	return doc, nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -128,7 +129,7 @@ func (l *lives) answers(t *testing.T) map[string]string {
 		for _, arguments := range l.arguments(t, id, o.path) {
 			path, query := o.path, []string{}
 			for name, value := range arguments {
-				if filled := strings.Replace(path, "{"+name+"}", value, 1); filled != path {
+				if filled := strings.Replace(path, "{"+name+"}", url.PathEscape(value), 1); filled != path {
 					path = filled
 				} else {
 					query = append(query, name+"="+value)
@@ -158,6 +159,17 @@ func (l *lives) arguments(t *testing.T, id, path string) []map[string]string {
 		for collection, name := range owners {
 			for _, one := range l.listed(t, collection) {
 				out = append(out, map[string]string{name: one})
+			}
+		}
+		return out
+	}
+	if collection, _, has := strings.Cut(path, "/external/{"); has {
+		var out []map[string]string
+		var page struct{ Items []struct{ ExternalID string } }
+		testkit.Must(t, json.Unmarshal(l.Get(t, l.boss, collection).Must(t, 200).Body, &page))
+		for _, one := range page.Items {
+			if one.ExternalID != "" {
+				out = append(out, map[string]string{"externalId": one.ExternalID})
 			}
 		}
 		return out

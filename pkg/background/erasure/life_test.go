@@ -142,6 +142,7 @@ func (l *lives) rider(t *testing.T, w *said, driver string) apptest.Actor {
 		"paymentType": "CASH"}))
 	var d struct{ ID string }
 	testkit.Must(t, json.Unmarshal(l.Get(t, driver, "/api/v1/me").Must(t, 200).Body, &d))
+	l.tell(t, w, l.boss, "svc_update_trip", nil, booked)
 	l.tell(t, w, l.boss, "svc_assign_trip", map[string]any{"driverId": d.ID}, booked)
 	l.tell(t, w, l.boss, "svc_unassign_trip", nil, booked)
 	l.tell(t, w, l.boss, "svc_cancel_trip", nil, booked)

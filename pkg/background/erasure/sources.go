@@ -120,7 +120,7 @@ func sources(p person) []source {
 		in(4, nil, func(p person, _ table.Platform) string {
 			partition, _ := delivery.OrdersOf(p.t, p.id)
 			return partition
-		}).of(authz.Rider).erasedBy(without(orderWords...)),
+		}).of(authz.Rider).erasedBy(eraseOrder),
 		in(0, nil, func(p person, _ table.Platform) string { return address.Partition(p.t, p.id) }).of(authz.Rider),
 		in(0, nil, func(p person, _ table.Platform) string { return estimate.Partition(p.t, p.id) }).of(authz.Rider),
 		in(0, nil, func(p person, _ table.Platform) string { return fleet.Key(p.t, p.id, "").PK }).of(authz.Driver),

@@ -10,13 +10,14 @@ import (
 
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/delivery"
 	"svc/pkg/domain/trip"
 )
 
 // The members of a trip's document that tell of the rider or hold words, and its
 // coordinates (trip.document).
 var (
-	tripWords  = []string{"oa", "da", "n", "w"}
+	tripWords  = []string{"oa", "da", "n", "w", "externalId", "metadata"}
 	tripPlaces = []string{"ox", "oy", "dx", "dy"}
 )
 
@@ -43,7 +44,12 @@ func eraseTrip(ctx context.Context, p person, tx *table.Tx, it table.Item) error
 		changed := false
 		switch row.Type {
 		case "trip":
-			changed, err = p.eraseRide(doc)
+			if p.rider() {
+				err = trip.IDs.Release(tx, p.t, id, row)
+			}
+			if err == nil {
+				changed, err = p.eraseRide(doc)
+			}
 		case "log":
 			changed, err = cutLog(doc)
 		case "receipt":
@@ -59,6 +65,14 @@ func eraseTrip(ctx context.Context, p person, tx *table.Tx, it table.Item) error
 		}
 	}
 	return nil
+}
+
+// eraseOrder removes from an order what tells of the rider.
+func eraseOrder(ctx context.Context, p person, tx *table.Tx, it table.Item) error {
+	if err := delivery.OrderIDs.Release(tx, p.t, it.R[strings.LastIndexByte(it.R, '#')+1:], it); err != nil {
+		return err
+	}
+	return without(append(orderWords, "externalId", "metadata")...)(ctx, p, tx, it)
 }
 
 // furthest is how long before an account was created a trip of the account may have been

@@ -77,8 +77,8 @@ func (s *texts) is(kind string) bool { return strings.Contains(fmt.Sprint(s.Type
 // words reports whether people may write what they like into a member.
 func (s *texts) words(name string) bool {
 	lower := strings.ToLower(name)
-	return s.is("string") && len(s.Enum) == 0 && s.Format == "" && !strings.HasSuffix(name, "Id") && name != "id" &&
-		!strings.HasSuffix(lower, "at") && name != "scheduledFor"
+	return s.is("string") && len(s.Enum) == 0 && s.Format == "" && name != "id" && !strings.HasSuffix(lower, "at") &&
+		(name == "externalId" || !strings.HasSuffix(name, "Id")) && name != "scheduledFor"
 }
 
 // marker is a text that is nowhere else. A place that has any of the forms has it, in
@@ -179,6 +179,8 @@ func (w *said) body(id string, fixed map[string]any) string {
 		case chosen:
 		case member.words(name):
 			out[name] = w.word(id, name, member)
+		case name == "metadata":
+			out[name] = map[string]string{w.word(id, "metadata's name", nil): w.word(id, "metadata's text", nil)}
 		case member.is("number") && (strings.HasSuffix(lower, "lat") || strings.HasSuffix(lower, "lng")):
 			out[name] = json.Number(w.word(id, name, member))
 		}

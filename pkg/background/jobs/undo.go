@@ -84,6 +84,9 @@ func (r Runner) undoPart(ctx context.Context, t table.Tenant, tx *table.Tx, rec 
 			rec.Undo.Kept++
 		case rec.Undoing.Checked:
 			tx.Delete(keys[i]).If("'version' = ? AND 'doc' = ?", 1, it.Raw()).Else(table.ErrConflict)
+			if err := trip.IDs.Release(tx, t, made[i].ID, it); err != nil {
+				return err
+			}
 			rec.Undo.Removed++
 		}
 	}

@@ -8,6 +8,9 @@ import (
 	"strconv"
 
 	"svc/pkg/data/table"
+	"svc/pkg/domain/customer"
+	"svc/pkg/domain/driver"
+	"svc/pkg/domain/external"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/wallet"
 )
@@ -47,6 +50,9 @@ func (s Step) Rebuild(ctx context.Context, t table.Tenant, note func(kind string
 				if note != nil {
 					note(walk.kind, out.Examined[walk.kind])
 				}
+				if k, ok := claiming[walk.kind]; ok && err == nil {
+					err = claim(ctx, t, k, keys)
+				}
 				return err
 			})
 			if err != nil {
@@ -56,6 +62,37 @@ func (s Step) Rebuild(ctx context.Context, t table.Tenant, note func(kind string
 		return nil
 	})
 	return out, err
+}
+
+// claiming are the kinds of records to which imports up to 2026-11 gave identifiers of other
+// systems without claiming them.
+var claiming = map[string]external.Kind{"driver": driver.Store.External(), "customer": customer.Store.External()}
+
+// claim claims the identifiers of records for which nobody has. Of two records with the
+// same, the first one that is read has it.
+func claim(ctx context.Context, t table.Tenant, k external.Kind, keys []table.Key) error {
+	items, err := t.Batch(ctx, keys...)
+	claims, none := make([]table.Key, len(items)), k.Claim(t, "")
+	for i, it := range items {
+		id, failed := external.IDOf(it)
+		claims[i], err = k.Claim(t, id), errors.Join(err, failed)
+	}
+	rows, failed := t.Batch(ctx, claims...)
+	if err = errors.Join(err, failed); err != nil {
+		return err
+	}
+	for i, row := range rows {
+		if row.Found() || claims[i] == none {
+			continue
+		}
+		tx := t.Write()
+		tx.Create(external.Row(claims[i], idOf(items[i].Key)))
+		tx.Check(items[i].Key).If("'version' = ?", items[i].Version)
+		if err := tx.Commit(ctx); err != nil && !table.Overtaken(err) {
+			return err
+		}
+	}
+	return nil
 }
 
 // together runs the step over the items, and over each alone if others keep counting

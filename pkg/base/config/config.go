@@ -44,6 +44,10 @@ type Config struct {
 	Browser                    string
 	NoColor                    bool
 
+	SignInProfile                string // of svc login
+	MachineID, MachineSecret     string // as which svc api signs in
+	Display, Wayland, SSHSession string // whether this machine shows a browser to the person
+
 	// Wrong names each variable with a value that it does not accept, what is wrong with
 	// it and what is expected; nil if there is none.
 	Wrong error

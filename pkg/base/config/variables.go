@@ -123,6 +123,18 @@ var CommandVariables = []Variable{
 			c.NoColor = true
 			return nil
 		}},
+	{"SVC_PROFILE", "default", "a name of a profile", "The sign-in that `svc api` uses without `--profile`.",
+		anyText(func(c *Config) *string { return &c.SignInProfile })},
+	{"SVC_CLIENT_ID", "`svc api` acts for a person", "the `clientId` of a machine",
+		"As which machine `svc api` signs in, at BASE_URL.", anyText(func(c *Config) *string { return &c.MachineID })},
+	{"SVC_CLIENT_SECRET", "none", "a secret of the machine", "The secret of SVC_CLIENT_ID. Only memory has its tokens.",
+		anyText(func(c *Config) *string { return &c.MachineSecret })},
+	{"DISPLAY", "no browser, except on macOS", "set by the desktop", "`svc login` opens a browser.",
+		anyText(func(c *Config) *string { return &c.Display })},
+	{"WAYLAND_DISPLAY", "no browser, except on macOS", "set by the desktop", "`svc login` opens a browser.",
+		anyText(func(c *Config) *string { return &c.Wayland })},
+	{"SSH_CONNECTION", "the person sits at this machine", "set by SSH", "`svc login` shows a code, and opens no browser.",
+		anyText(func(c *Config) *string { return &c.SSHSession })},
 }
 
 // endpoints returns the variables with the addresses of services.

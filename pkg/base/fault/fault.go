@@ -17,6 +17,7 @@ const (
 	KindInternal Kind = iota
 	KindInvalid
 	KindUnauthorized
+	KindFresh
 	KindScope
 	KindForbidden
 	KindFeature
@@ -47,6 +48,7 @@ var table = map[Kind]entry{
 	KindInternal:     {http.StatusInternalServerError, "server_error"},
 	KindInvalid:      {http.StatusBadRequest, "invalid_request"},
 	KindUnauthorized: {http.StatusUnauthorized, "unauthorized"},
+	KindFresh:        {http.StatusUnauthorized, "insufficient_user_authentication"},
 	KindScope:        {http.StatusForbidden, "insufficient_scope"},
 	KindForbidden:    {http.StatusForbidden, "forbidden"},
 	KindFeature:      {http.StatusForbidden, "feature_disabled"},
@@ -96,6 +98,7 @@ type Error struct {
 	Details    []Detail      // with KindInvalid
 	Allow      string        // with KindMethod
 	RetryAfter time.Duration // with KindRateLimited, KindUnavailable and KindOutcomeUnknown
+	MaxAge     time.Duration // with KindFresh: how old the sign-in may be (RFC 9470)
 	HasToken   bool          // with KindUnauthorized: a token was presented (RFC 6750 section 3.1)
 	Cause      error         // logged, never shown
 }
@@ -178,6 +181,13 @@ func (f Faults) Err() error {
 // token.
 func Unauthorized(message string, hasToken bool) *Error {
 	return &Error{Kind: KindUnauthorized, Message: message, HasToken: hasToken}
+}
+
+// SignInAgain returns the 401 for a person whose sign-in is older than maxAge (RFC 9470
+// section 3).
+func SignInAgain(maxAge time.Duration) *Error {
+	return &Error{Kind: KindFresh, MaxAge: maxAge, Message: fmt.Sprintf("This needs a sign-in of the last %d minutes. "+
+		"Sign in again with max_age=%d.", int(maxAge.Minutes()), int(maxAge.Seconds()))}
 }
 
 // InsufficientScope returns the 403 for a token without the scope.

@@ -44,6 +44,9 @@ const (
 	Privacy  = "prv"
 	Event    = "evt"
 	Webhook  = "whk"
+	Machine  = "mch"
+
+	MachineSecret = "sec"
 )
 
 // New returns a new identifier of the kind. Its time part comes from now.

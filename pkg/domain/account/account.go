@@ -18,6 +18,7 @@ import (
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/external"
 	"svc/pkg/domain/tenant"
 )
 
@@ -39,11 +40,14 @@ type Fields struct {
 	Disabled             *bool
 	ErasedAt             **string // when the person was erased; nil otherwise
 	Phone                **string
-	ExternalID           *string // in another system, from an import
+	Members              *external.Members
 }
 
 // Key returns the key of a record.
 func (k Kind[R]) Key(t table.Tenant, id string) table.Key { return authz.ActorKey(t, k.Audience, id) }
+
+// External returns the kind of record for identifiers of other systems.
+func (k Kind[R]) External() external.Kind { return external.Kind{Name: string(k.Audience), Key: k.Key} }
 
 // Create adds an account: the record, its sign-in row and an audit entry. It
 // fills in ID and CreatedAt if they are empty. hash is the password hash, "" if
@@ -61,6 +65,9 @@ func (k Kind[R]) Create(ctx context.Context, t table.Tenant, by audit.By, r R, h
 	err = table.Retry(ctx, func(ctx context.Context) error {
 		tx := t.Write()
 		k.Add(tx, t, by, r, hash, shards)
+		if err := k.Claim(ctx, tx, t, r); err != nil {
+			return err
+		}
 		return tx.Commit(ctx)
 	})
 	if err != nil {
@@ -106,6 +113,13 @@ func (k Kind[R]) Add(tx *table.Tx, t table.Tenant, by audit.By, r R, hash string
 	if *f.Email != "" { // without an address nobody signs in
 		login.Create(tx, t, k.Audience, *f.Email, *f.ID, hash, *f.Disabled, by)
 	}
+}
+
+// Claim adds to the transaction of a new account what claims its identifier in another
+// system.
+func (k Kind[R]) Claim(ctx context.Context, tx *table.Tx, t table.Tenant, r R) error {
+	f := k.Fields(&r)
+	return k.External().Move(ctx, tx, t, *f.ID, "", f.Members.ExternalID)
 }
 
 // ByID reads a record. It returns fault.NotFound if this tenant has none.
@@ -165,6 +179,10 @@ func (k Kind[R]) Changing(t table.Tenant, by audit.By, id string, edit func(*R) 
 			return k.Check(now)
 		},
 		Also: func(ctx context.Context, tx *table.Tx, was, now R) error {
+			from, to := k.Fields(&was).Members, k.Fields(&now).Members
+			if err := k.External().Move(ctx, tx, t, id, from.ExternalID, to.ExternalID); err != nil {
+				return err
+			}
 			return login.Follow(ctx, tx, t, k.Audience, id, k.state(was), k.state(now))
 		},
 		Conflict: func(ctx context.Context, was, now R) error {

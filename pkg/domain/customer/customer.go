@@ -11,6 +11,7 @@ import (
 	"svc/pkg/base/phone"
 	"svc/pkg/base/plaintext"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/external"
 )
 
 // Customer is a rider in the shape of the operator's list.
@@ -25,14 +26,13 @@ type Customer struct {
 	Rating     *money.Amount `json:"rating" nullable:"true" doc:"Mean rating, 0 to 5; null before the first rating."`
 	CreatedAt  string        `json:"createdAt" format:"date-time" doc:"When the account was created."`
 	ErasedAt   *string       `json:"erasedAt,omitempty" format:"date-time" doc:"When the person was erased; absent otherwise. Name and address are then empty. An extension of the specification."`
+	external.Members
 }
 
 // Record is a customer with the fields that the API does not show.
 type Record struct {
 	Customer
 	Disabled bool `json:"disabled"`
-	// ExternalID is the customer's id in another system, from an import.
-	ExternalID string `json:"externalId,omitempty"`
 	// Agreed is what the customer agreed to at the sign-up; nil for a customer whom
 	// others added.
 	Agreed *Agreement `json:"agreed,omitempty"`

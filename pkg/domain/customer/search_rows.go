@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"svc/pkg/base/phone"
 	"svc/pkg/base/plaintext"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
@@ -46,7 +47,11 @@ func digitsOf(s string) string {
 // Words returns the folded texts that find a customer, sorted. It omits empty
 // texts and texts that are contained in another text.
 func (r Record) Words() []string {
-	words := []string{r.Name, strings.TrimSpace(r.FirstName + " " + r.LastName), r.FirstName, r.LastName, r.Email}
+	words := []string{r.Name, strings.TrimSpace(r.FirstName + " " + r.LastName), r.FirstName, r.LastName, r.Email,
+		r.ExternalID}
+	if digits, isNumber := phone.Digits(r.ExternalID); isNumber { // as lookedFor reads it
+		words = append(words, digits)
+	}
 	if r.Phone != nil {
 		words = append(words, *r.Phone, digitsOf(plaintext.Fold(*r.Phone)))
 	}

@@ -14,6 +14,7 @@ import (
 	"svc/pkg/base/plaintext"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/branding"
+	"svc/pkg/domain/external"
 )
 
 // Business is a business that the tenant delivers for.
@@ -29,6 +30,7 @@ type Business struct {
 	Active   bool        `json:"active" doc:"Always true here, because lists contain only active businesses."`
 
 	DeliveryFee money.Amount `json:"-"` // of a rider's order, currency units
+	external.Members
 }
 
 // ManagedBusiness is a business as those who manage it see it. It has no opening hours:
@@ -62,6 +64,9 @@ var BusinessKind = table.Kind[Business]{Type: "business", Personal: "nothing",
 		b.DeliveryFee = cmp.Or(it.Number("deliveryFee"), "0")
 		return b, err
 	}}
+
+// BusinessIDs are the identifiers of businesses in other systems.
+var BusinessIDs = external.Kind{Name: "business", Key: BusinessKey}
 
 // byName returns a name's sort key in lists, cut to 64 characters.
 func byName(name string) string {

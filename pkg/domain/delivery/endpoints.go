@@ -6,6 +6,7 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/external"
 	"svc/pkg/edge/api"
 )
 
@@ -23,7 +24,10 @@ func Rows() []api.Row {
 	}, append(manageRows(), placeRows()...)...)
 }
 
-type businessInput struct{ api.Paging }
+type businessInput struct {
+	api.Paging
+	ExternalID string `query:"externalId" minLength:"1" maxLength:"2000" doc:"Only the business with this identifier in another system."`
+}
 
 // businesses reads by-g1 T#t#BUSINESSES#shard.
 func businesses(ctx context.Context, c *api.Caller, in *businessInput) (*api.Page[Business], error) {
@@ -31,9 +35,21 @@ func businesses(ctx context.Context, c *api.Caller, in *businessInput) (*api.Pag
 	if err != nil {
 		return nil, err
 	}
-	return api.ListPage(ctx, c, in.Paging,
+	return external.Page(ctx, c, in.Paging,
 		api.List[Business]{Name: "businesses", Partitions: api.Sharded(c.Tenant, shards, "BUSINESSES"),
-			Query: table.Query{Index: 1}, Kind: &BusinessKind})
+			Query: table.Query{Index: 1}, Kind: &BusinessKind}, BusinessIDs, in.ExternalID)
+}
+
+// myBusinesses is businesses for riders.
+func myBusinesses(ctx context.Context, c *api.Caller, in *api.Paging) (*api.Page[Business], error) {
+	page, err := businesses(ctx, c, &businessInput{Paging: *in})
+	if err != nil {
+		return nil, err
+	}
+	for i := range page.Items {
+		page.Items[i].Members = external.Members{}
+	}
+	return page, nil
 }
 
 type orderInput struct {
@@ -41,6 +57,7 @@ type orderInput struct {
 	Status     string `query:"status" enum:"PENDING,ACCEPTED,PREPARING,READY,PICKED_UP,DELIVERED,CANCELLED" doc:"Only orders with this status."`
 	BusinessID string `query:"businessId" minLength:"1" maxLength:"100" doc:"Only orders placed with this business."`
 	CustomerID string `query:"customerId" minLength:"1" maxLength:"100" doc:"Only orders of this rider."`
+	ExternalID string `query:"externalId" minLength:"1" maxLength:"2000" doc:"Only the order with this identifier in another system."`
 }
 
 // orders reads the narrowest index that the filters allow (customer, business,
@@ -77,7 +94,7 @@ func orders(ctx context.Context, c *api.Caller, in *orderInput) (*api.Page[Order
 			l.Query.Where = append(l.Query.Where, table.Condition{Name: name, Value: by[name]})
 		}
 	}
-	return api.ListPage(ctx, c, in.Paging, l)
+	return external.Page(ctx, c, in.Paging, l, OrderIDs, in.ExternalID)
 }
 
 type mineInput struct {
@@ -88,7 +105,10 @@ type mineInput struct {
 // mine reads by-g4 T#t#CUSTOMER#c#ORDERS.
 func mine(ctx context.Context, c *api.Caller, in *mineInput) (*api.Cut[Order], error) {
 	return api.ListCut(ctx, c, api.Paging{Limit: in.Limit, Cursor: in.Cursor}, api.List[Order]{
-		Name: "my orders", Kind: &OrderKind,
+		Name: "my orders", Map: func(it table.Item) (Order, error) {
+			o, err := OrderKind.FromItem(it)
+			return own(o), err
+		},
 		Partitions: []string{c.Tenant.Partition("CUSTOMER", c.Actor.Subject, "ORDERS")},
 		Query:      table.Query{Index: 4, Backward: true}})
 }

@@ -10,6 +10,7 @@ import (
 	"svc/pkg/base/money"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/external"
 	"svc/pkg/edge/api"
 )
 
@@ -23,6 +24,10 @@ func manageRows() []api.Row {
 	return []api.Row{
 		api.Get("/api/v1/businesses/{id}", "svc_get_business", read, getBusiness, business, tag, extension, versioned,
 			api.Summary("Read a business"), api.Text("Also one that is not active.")),
+		api.Get("/api/v1/businesses/external/{externalId}", "svc_get_business_by_external_id", read,
+			external.By(BusinessIDs, getBusiness, func(id string) *oneBusiness { return &oneBusiness{id} }), tag, extension,
+			versioned,
+			api.Summary("Read a business by an identifier of another system"), external.Text()),
 		api.Post("/api/v1/businesses", "svc_create_business", change, createBusiness, api.Created(), tag, extension,
 			versioned, riders, api.Summary("Add a business"), api.Text("Riders may order once it has a menu.")),
 		api.Patch("/api/v1/businesses/{id}", "svc_update_business", change, patchBusiness, business, tag, extension,
@@ -55,19 +60,22 @@ type BusinessEdit struct {
 	LogoURL     *string       `json:"logoUrl,omitempty" nullable:"true" maxLength:"2000" example:"https://cdn.metro.example/deli.png" doc:"An https URL of the logo."`
 	Active      *bool         `json:"active,omitempty" default:"true" doc:"Whether riders see the business and may order."`
 	DeliveryFee *money.Amount `json:"deliveryFee,omitempty" minimum:"0" example:"3.99" doc:"Fee of each order that a rider places, currency units; 0 if absent."`
+	external.Edit
 }
 
 func editOf(b Business) BusinessEdit {
-	return BusinessEdit{b.Name, b.Category, b.Address, b.Lat, b.Lng, b.Phone, b.LogoURL, &b.Active, &b.DeliveryFee}
+	return BusinessEdit{b.Name, b.Category, b.Address, b.Lat, b.Lng, b.Phone, b.LogoURL, &b.Active, &b.DeliveryFee,
+		b.Members.Edit()}
 }
 
 // set gives the business what the edit says.
-func (e BusinessEdit) set(b *Business) {
-	*b = Business{ID: b.ID, Name: e.Name, Category: e.Category, Address: e.Address, Lat: e.Lat, Lng: e.Lng,
-		Phone: e.Phone, LogoURL: e.LogoURL, Active: e.Active == nil || *e.Active}
+func (e BusinessEdit) set(b *Business) error {
+	*b = Business{ID: b.ID, Members: b.Members, Name: e.Name, Category: e.Category, Address: e.Address, Lat: e.Lat,
+		Lng: e.Lng, Phone: e.Phone, LogoURL: e.LogoURL, Active: e.Active == nil || *e.Active}
 	if e.DeliveryFee != nil {
 		b.DeliveryFee = *e.DeliveryFee
 	}
+	return b.Members.Set(e.Edit)
 }
 
 func getBusiness(ctx context.Context, c *api.Caller, in *oneBusiness) (*ManagedBusiness, error) {
@@ -84,15 +92,17 @@ func createBusiness(ctx context.Context, c *api.Caller, in *createBusinessInput)
 		return nil, err
 	}
 	var b Business
-	in.Body.set(&b)
-	if err := b.prepare(c.By(), state.Currency); err != nil {
+	if err = in.Body.set(&b); err == nil {
+		err = b.prepare(c.By(), state.Currency)
+	}
+	if err != nil {
 		return nil, api.InBody(err)
 	}
 	out := b.Managed()
 	c.Tagged(int64(1))
 	return api.Make(ctx, c, &out, func(tx *table.Tx) error {
 		audit.Add(tx, c.Tenant, c.By(), "business.add", b.ID, BusinessKind.Sharded(c.Tenant, b, b.ID, state.WriteShards), out)
-		return nil
+		return BusinessIDs.Move(ctx, tx, c.Tenant, b.ID, "", b.ExternalID)
 	})
 }
 
@@ -111,8 +121,7 @@ func patchBusiness(ctx context.Context, c *api.Caller, in *patchBusinessInput) (
 		if err := in.Body.Apply(&e); err != nil {
 			return err
 		}
-		e.set(b)
-		return nil
+		return e.set(b)
 	}), Business.Managed)
 }
 

@@ -12,6 +12,7 @@ import (
 	"svc/pkg/base/money"
 	"svc/pkg/base/plaintext"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/external"
 )
 
 // Order is an order placed with a business.
@@ -33,6 +34,7 @@ type Order struct {
 	DeliveryAddress string       `json:"deliveryAddress" doc:"Where to deliver."`
 	CreatedAt       string       `json:"createdAt" format:"date-time" doc:"When the order was placed."`
 	UpdatedAt       string       `json:"updatedAt" format:"date-time" doc:"When the order last changed."`
+	external.Members
 }
 
 // Line is one line of an order.
@@ -75,13 +77,17 @@ func (o Order) Over() bool { return o.Status == "DELIVERED" || o.Status == "CANC
 // OrderKey returns the key of an order.
 func OrderKey(t table.Tenant, id string) table.Key { return t.Key("ORDER", id, "ORDER") }
 
+// OrderIDs are the identifiers of orders in other systems.
+var OrderIDs = external.Kind{Name: "order", Key: OrderKey}
+
 // OrdersOf returns the partition of a rider's orders, and its index.
 func OrdersOf(t table.Tenant, customer string) (partition string, index int) {
 	return t.Partition("CUSTOMER", customer, "ORDERS"), 4
 }
 
 // OrderKind stores orders.
-var OrderKind = table.Kind[Order]{Type: "order", Personal: "address of the delivery", Erasure: "removes",
+var OrderKind = table.Kind[Order]{Type: "order", Personal: "address of the delivery, metadata",
+	Erasure: "removes, and `externalId`",
 	Row: func(t table.Tenant, shard string, o Order) table.Item {
 		return table.Item{Key: OrderKey(t, o.ID), Version: 1, R: o.CreatedAt + "#" + o.ID,
 			G: [4]string{t.Partition("ORDERS", shard), t.Partition("ORDERS", o.Status, shard),

@@ -9,6 +9,7 @@ import (
 	"svc/pkg/base/ids"
 	"svc/pkg/base/money"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/external"
 	"svc/pkg/edge/api"
 )
 
@@ -24,14 +25,18 @@ func placeRows() []api.Row {
 		api.Get("/api/v1/orders/{id}", "svc_get_order",
 			authz.Operators("tenant.delivery:read", "VIEW_FOOD_ORDERS").Needing(authz.Delivery), getOrder, one, extension,
 			api.Versioned(), api.Tag("Delivery"), api.Summary("Read an order"), api.Text("As the lists show it.")),
+		api.Get("/api/v1/orders/external/{externalId}", "svc_get_order_by_external_id",
+			authz.Operators("tenant.delivery:read", "VIEW_FOOD_ORDERS").Needing(authz.Delivery),
+			external.By(OrderIDs, getOrder, func(id string) *oneOrder { return &oneOrder{id} }), extension, api.Versioned(),
+			api.Tag("Delivery"), api.Summary("Read an order by an identifier of another system"), external.Text()),
 		api.Patch("/api/v1/orders/{id}", "svc_update_order",
 			authz.Operators("tenant.delivery:write", "MANAGE_FOOD_ORDERS").Needing(authz.Delivery), patchOrder, one,
 			extension, api.Versioned(), api.Confirm("The rider, the business and the driver act on it."), api.Tag("Delivery"),
-			api.Summary("Change the status of an order, its driver or both"),
+			api.Summary("Change an order: its status, driver, your programs' data"),
 			api.Text("The status goes forward: `PENDING`, `ACCEPTED`, `PREPARING`, `READY`, `PICKED_UP`, `DELIVERED`; steps may "+
 				"be left out. Until it is picked up, an order can become `CANCELLED`. Any other change is a 409. `driverId: "+
 				"null` takes the driver away.")),
-		api.Get("/api/v1/me/businesses", "svc_list_my_businesses", order, businesses, tag, extension,
+		api.Get("/api/v1/me/businesses", "svc_list_my_businesses", order, myBusinesses, tag, extension,
 			api.Summary("List the businesses where a rider may order"), api.Text("By name.")),
 		api.Get("/api/v1/me/businesses/{id}/menu", "svc_list_my_menu", order, myMenu, api.One(ids.Business, BusinessKey),
 			tag, extension, api.Summary("List what a rider may order"),
@@ -61,6 +66,7 @@ func getOrder(ctx context.Context, c *api.Caller, in *oneOrder) (*Order, error) 
 type OrderEdit struct {
 	Status   string  `json:"status" enum:"PENDING,ACCEPTED,PREPARING,READY,PICKED_UP,DELIVERED,CANCELLED" example:"ACCEPTED" doc:"Where the order stands."`
 	DriverID *string `json:"driverId,omitempty" nullable:"true" maxLength:"100" example:"drv_01JT7M4C6Q8V2N5X9B3D1F7H0K" doc:"A driver of the company who is not disabled."`
+	external.Edit
 }
 
 type patchOrderInput struct {
@@ -68,15 +74,15 @@ type patchOrderInput struct {
 	Body api.Changes[OrderEdit]
 }
 
-func same(o Order) Order { return o }
-
 func patchOrder(ctx context.Context, c *api.Caller, in *patchOrderInput) (*Order, error) {
 	return api.Edit(ctx, c, orderChange(c.Tenant, c.By(), in.ID, func(o *Order) error {
-		e := OrderEdit{o.Status, o.DriverID}
-		err := in.Body.Apply(&e)
+		e := OrderEdit{o.Status, o.DriverID, o.Members.Edit()}
+		if err := in.Body.Apply(&e); err != nil {
+			return err
+		}
 		o.Status, o.DriverID = e.Status, e.DriverID
-		return err
-	}), same)
+		return o.Members.Set(e.Edit)
+	}), func(o Order) Order { return o })
 }
 
 // myMenu reads the menu while the checks read the business.
@@ -203,6 +209,7 @@ func myOrder(ctx context.Context, c *api.Caller, in *oneOrder) (*Order, error) {
 	if err == nil && o.CustomerID != c.Actor.Subject {
 		err = fault.NotFound()
 	}
+	o = own(o)
 	return &o, err
 }
 
@@ -216,5 +223,5 @@ func cancelOrder(ctx context.Context, c *api.Caller, in *oneOrder) (*Order, erro
 		}
 		o.Status = "CANCELLED"
 		return nil
-	}), same)
+	}), own)
 }

@@ -13,6 +13,7 @@ import (
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
+	"svc/pkg/domain/external"
 	"svc/pkg/domain/tenant"
 )
 
@@ -68,6 +69,9 @@ func businessChange(
 				return err
 			}
 			return now.normalize(currency)
+		},
+		Also: func(ctx context.Context, tx *table.Tx, was, now Business) error {
+			return BusinessIDs.Move(ctx, tx, t, id, was.ExternalID, now.ExternalID)
 		}}
 }
 
@@ -157,25 +161,35 @@ func orderChange(t table.Tenant, by audit.By, id string, edit func(*Order) error
 		Shown: Order.withoutAddress,
 		Check: func(was Order, now *Order) error {
 			if reflect.DeepEqual(was, *now) {
-				return nil // the address of an order that is over may be gone
+				return nil
 			}
-			if err := now.follows(was); err != nil {
-				return err
-			}
-			if err := now.normalize(); err != nil {
-				return err
+			// The address of an order that is over may be gone.
+			if moved := now.with(was.Members); !reflect.DeepEqual(was, moved) {
+				if err := moved.follows(was); err != nil {
+					return err
+				}
+				if err := moved.normalize(); err != nil {
+					return err
+				}
+				*now = moved.with(now.Members)
 			}
 			now.UpdatedAt = max(was.UpdatedAt, timestamp.Format(by.At))
 			return nil
 		},
-		Also: func(_ context.Context, tx *table.Tx, was, now Order) error {
+		Also: func(ctx context.Context, tx *table.Tx, was, now Order) error {
 			if now.DriverID != nil && !reflect.DeepEqual(was.DriverID, now.DriverID) {
 				tx.Check(driver.Key(t, *now.DriverID)).
 					If("attribute_exists(pk) AND (attribute_not_exists(disabled) OR disabled = ?)", false).Else(errDriver)
 			}
-			return nil
+			return OrderIDs.Move(ctx, tx, t, id, was.ExternalID, now.ExternalID)
 		}}
 }
+
+// with returns the order with other members of other systems.
+func (o Order) with(m external.Members) Order { o.Members = m; return o }
+
+// own returns the order as its rider sees it.
+func own(o Order) Order { return o.with(external.Members{}) }
 
 // follows returns an error unless the order may become this one.
 func (o Order) follows(was Order) error {

@@ -15,6 +15,7 @@ import (
 	"svc/pkg/base/plaintext"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/branding"
+	"svc/pkg/domain/external"
 )
 
 // Driver is a driver as the API shows one (specification, "Driver").
@@ -35,6 +36,7 @@ type Driver struct {
 	CurrentLng        *json.Number  `json:"currentLng" nullable:"true" doc:"Longitude of the last known position, WGS 84 degrees."`
 	LocationUpdatedAt *string       `json:"locationUpdatedAt" format:"date-time" doc:"When the last known position was measured. It says where the driver is now only if the driver is not OFFLINE and this is at most five minutes ago."`
 	ErasedAt          *string       `json:"erasedAt,omitempty" format:"date-time" doc:"When the person was erased; absent otherwise. Name, address and vehicle are then empty. An extension of the specification."`
+	external.Members
 }
 
 // The statuses of a driver.
@@ -53,7 +55,6 @@ type Record struct {
 	// Number is the number that Phone stands for. Only programs that link the
 	// numbering plans of all countries write it.
 	Number          *phone.Number `json:"number,omitempty"`
-	ExternalID      string        `json:"externalId,omitempty"` // the driver's id in another system, from an import
 	Disabled        bool          `json:"disabled"`
 	CreatedAt       string        `json:"createdAt"`
 	StatusUpdatedAt string        `json:"statusUpdatedAt,omitempty"`

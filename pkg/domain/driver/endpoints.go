@@ -11,6 +11,7 @@ import (
 	"svc/pkg/base/fault"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/external"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/edge/api"
 )
@@ -32,7 +33,8 @@ func Rows() []api.Row {
 
 type listInput struct {
 	api.Paging
-	Status string `query:"status" enum:"OFFLINE,ONLINE,BUSY" doc:"Only drivers with this status."`
+	Status     string `query:"status" enum:"OFFLINE,ONLINE,BUSY" doc:"Only drivers with this status."`
+	ExternalID string `query:"externalId" minLength:"1" maxLength:"2000" doc:"Only the driver with this identifier in another system."`
 }
 
 // list reads by-g1 T#t#DRIVERS#shard or by-g2 T#t#DRIVERS#status#shard, and then
@@ -47,7 +49,7 @@ func list(ctx context.Context, c *api.Caller, in *listInput) (*api.Page[Driver],
 	if in.Status != "" {
 		l.Partitions, l.Query.Index = api.Sharded(c.Tenant, shards, "DRIVERS", in.Status), 2
 	}
-	page, err := api.ListPage(ctx, c, in.Paging, l)
+	page, err := external.Page(ctx, c, in.Paging, l, Store.External(), in.ExternalID)
 	if err != nil {
 		return nil, err
 	}

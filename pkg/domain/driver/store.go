@@ -18,7 +18,7 @@ var Store = account.Kind[Record]{Kind: &kind, Audience: authz.Driver, IDs: ids.D
 	Check: (*Record).normalize,
 	Fields: func(r *Record) account.Fields {
 		return account.Fields{ID: &r.ID, Email: &r.Email, CreatedAt: &r.CreatedAt, TotalTrips: &r.TotalTrips,
-			Disabled: &r.Disabled, ErasedAt: &r.ErasedAt, Phone: &r.Phone, ExternalID: &r.ExternalID}
+			Disabled: &r.Disabled, ErasedAt: &r.ErasedAt, Phone: &r.Phone, Members: &r.Members}
 	}}
 
 // Key returns the key of a driver's record.
@@ -41,8 +41,9 @@ func Item(t table.Tenant, r Record, writeShards int) table.Item {
 	return Store.NewItem(t, r, writeShards)
 }
 
-var kind = table.Kind[Record]{Type: "driver", Personal: "name, address, phone, vehicle, position, agreed terms",
-	Erasure: "leaves `id` and `erasedAt`", Row: row, Read: FromItem}
+var kind = table.Kind[Record]{Type: "driver",
+	Personal: "name, address, phone, vehicle, position, agreed terms, metadata", Erasure: "leaves `id` and `erasedAt`",
+	Row: row, Read: FromItem}
 
 func row(t table.Tenant, shard string, r Record) table.Item {
 	it := table.Item{Key: authz.ActorKey(t, authz.Driver, r.ID), Version: 1, R: r.ID,

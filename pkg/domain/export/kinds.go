@@ -17,7 +17,6 @@ import (
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/delivery"
 	"svc/pkg/domain/driver"
-	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/report"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
@@ -55,7 +54,7 @@ var kinds = map[string]kind{
 	"orders": {sheet.Columns[delivery.Order](), authz.Operators("tenant.delivery:read", "VIEW_FOOD_ORDERS"),
 		listed(delivery.OrderKind.FromItem, "ORDERS")},
 	"postings": {sheet.Columns[Posting](), authz.Operators("tenant.wallets:read", "VIEW_WALLETS"), postings},
-	"receipts": {sheet.Columns[receipt.Receipt](), authz.Operators("tenant.wallets:read", "VIEW_WALLETS"), receipts},
+	"receipts": {sheet.Columns[ofTrip](), authz.Operators("tenant.wallets:read", "VIEW_WALLETS"), receipts},
 	"report":   {sheet.Columns[Day](), authz.Operators("tenant.reports:read", "VIEW_REPORTS"), days},
 }
 

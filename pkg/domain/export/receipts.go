@@ -9,6 +9,7 @@ import (
 	"svc/pkg/base/codec"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/external"
 	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/trip"
 )
@@ -49,6 +50,12 @@ func receipts(ctx context.Context, s Scope, after string) iter.Seq2[Row, error] 
 	}
 }
 
+// ofTrip is a receipt with what programs store with its trip.
+type ofTrip struct {
+	receipt.Receipt
+	external.Members
+}
+
 // isLate reports whether the trip's completion is in trip.LatePartition.
 func isLate(t trip.Trip) bool {
 	requested, err := timestamp.Parse(t.RequestedAt)
@@ -74,15 +81,25 @@ func (s Scope) receiptsOf(ctx context.Context, phase string, items iter.Seq2[tab
 				yield(Row{}, err)
 				return
 			}
+			trips := chunk
+			if err == nil && keep == nil {
+				for i, it := range chunk {
+					keys[i] = table.Key{PK: it.PK, SK: trip.Key(s.Tenant, "").SK}
+				}
+				trips, err = s.Tenant.BatchEventual(ctx, keys...)
+			}
 			for i, it := range found {
 				row := Row{Position: phase + chunk[i].R}
-				ok := it.Found()
-				if ok && keep != nil {
-					t, failed := trip.FromItem(chunk[i])
-					ok, err = failed == nil && keep(t), failed
+				ok := it.Found() && err == nil
+				var t trip.Trip
+				if ok && trips[i].Found() {
+					t, err = trip.FromItem(trips[i])
+					ok = err == nil && (keep == nil || keep(t))
 				}
 				if ok {
-					row.Value, err = receipt.FromItem(it)
+					var r receipt.Receipt
+					r, err = receipt.FromItem(it)
+					row.Value = ofTrip{r, t.Members}
 				}
 				if !yield(row, err) || err != nil {
 					return

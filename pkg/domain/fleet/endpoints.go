@@ -12,6 +12,7 @@ import (
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
+	"svc/pkg/domain/external"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/edge/api"
 )
@@ -46,12 +47,20 @@ func Rows(db *table.DB) []api.Row {
 	return append([]api.Row{
 		api.Get("/api/v1/drivers/{id}", "svc_get_driver", readDrivers, getDriver, aDriver, located, extension, versioned,
 			api.Tag("Drivers"), api.Summary("Read a driver"), api.Text("Also one who is disabled.")),
+		api.Get("/api/v1/drivers/external/{externalId}", "svc_get_driver_by_external_id", readDrivers,
+			external.By(driver.Store.External(), getDriver, func(id string) *driverInput { return &driverInput{id} }),
+			extension, versioned, api.Tag("Drivers"),
+			api.Summary("Read a driver by an identifier of another system"), external.Text()),
 		api.Post("/api/v1/drivers", "svc_invite_driver", drivers, h.inviteDriver, api.Created(), company, extension,
 			versioned, invites, api.Tag("Drivers"), api.Summary("Invite a driver"), api.Text(invited)),
 		api.Patch("/api/v1/drivers/{id}", "svc_update_driver", drivers, patchDriver, aDriver, extension, versioned, changes,
 			api.Tag("Drivers"), api.Summary("Change, disable or enable a driver"), api.Text(changed)),
 		api.Get("/api/v1/customers/{id}", "svc_get_customer", readCustomers, getCustomer, aCustomer, extension, versioned,
 			api.Tag("Customers"), api.Summary("Read a customer"), api.Text("Also one who is disabled.")),
+		api.Get("/api/v1/customers/external/{externalId}", "svc_get_customer_by_external_id", readCustomers,
+			external.By(customer.Store.External(), getCustomer, func(id string) *customerInput { return &customerInput{id} }),
+			extension, versioned, api.Tag("Customers"),
+			api.Summary("Read a customer by an identifier of another system"), external.Text()),
 		api.Post("/api/v1/customers", "svc_invite_customer", customers, h.inviteCustomer, api.Created(), company, extension,
 			versioned, invites, api.Tag("Customers"), api.Summary("Invite a customer"), api.Text(invited)),
 		api.Patch("/api/v1/customers/{id}", "svc_update_customer", customers, patchCustomer, aCustomer, company, extension,
@@ -70,20 +79,16 @@ type customerInput struct {
 }
 
 func getDriver(ctx context.Context, c *api.Caller, in *driverInput) (*ManagedDriver, error) {
-	it, err := c.Item(ctx, driver.Key(c.Tenant, in.ID))
+	items, err := c.Items(ctx, driver.Key(c.Tenant, in.ID), driver.LocationKey(c.Tenant, in.ID))
 	if err != nil {
 		return nil, err
 	}
-	r, err := driver.FromItem(it)
+	r, err := driver.FromItem(items[0])
 	if err != nil {
 		return nil, err
 	}
 	c.Tagged(driverEditOf(r))
-	at, err := c.Item(ctx, driver.LocationKey(c.Tenant, in.ID))
-	if err != nil {
-		return nil, err
-	}
-	if err := r.Locate(at); err != nil {
+	if err := r.Locate(items[1]); err != nil {
 		return nil, err
 	}
 	out := shownDriver(r)
@@ -94,15 +99,19 @@ type inviteDriverInput struct{ Body NewDriver }
 
 func (h handler) inviteDriver(ctx context.Context, c *api.Caller, in *inviteDriverInput) (*ManagedDriver, error) {
 	r := driver.Record{Driver: driver.Driver{Email: in.Body.Email, Status: driver.Offline}}
-	in.Body.DriverEdit.set(&r)
-	if err := driver.Store.Prepare(&r, c.By()); err != nil {
+	err := in.Body.DriverEdit.set(&r)
+	if err == nil {
+		err = driver.Store.Prepare(&r, c.By())
+	}
+	if err != nil {
 		return nil, api.InBody(err)
 	}
 	c.Tagged(driverEditOf(r))
 	out := shownDriver(r)
 	account := login.Link{Audience: authz.Driver, TenantID: c.Tenant.ID(), Actor: r.ID, Email: r.Email}
-	return invite(ctx, c, h.db, account, &out, r.Disabled, func(tx *table.Tx, shards int) {
+	return invite(ctx, c, h.db, account, &out, r.Disabled, func(ctx context.Context, tx *table.Tx, shards int) error {
 		driver.Store.Add(tx, c.Tenant, c.By(), r, "", shards)
+		return driver.Store.Claim(ctx, tx, c.Tenant, r)
 	})
 }
 
@@ -117,8 +126,7 @@ func patchDriver(ctx context.Context, c *api.Caller, in *patchDriverInput) (*Man
 		if err := in.Body.Apply(&e); err != nil {
 			return err
 		}
-		e.set(r)
-		return nil
+		return e.set(r)
 	})
 	return api.EditState(ctx, c, change, shownDriver, func(r driver.Record) any { return driverEditOf(r) })
 }
@@ -141,7 +149,9 @@ type inviteCustomerInput struct{ Body NewCustomer }
 
 func (h handler) inviteCustomer(ctx context.Context, c *api.Caller, in *inviteCustomerInput) (*ManagedCustomer, error) {
 	r := customer.Record{Customer: customer.Customer{Email: in.Body.Email}}
-	in.Body.CustomerEdit.set(&r)
+	if err := in.Body.CustomerEdit.set(&r); err != nil {
+		return nil, api.InBody(err)
+	}
 	if err := readPhone(ctx, c, &r); err != nil {
 		return nil, err
 	}
@@ -151,9 +161,10 @@ func (h handler) inviteCustomer(ctx context.Context, c *api.Caller, in *inviteCu
 	c.Tagged(customerEditOf(r))
 	out := shownCustomer(r)
 	account := login.Link{Audience: authz.Rider, TenantID: c.Tenant.ID(), Actor: r.ID, Email: r.Email}
-	return invite(ctx, c, h.db, account, &out, r.Disabled, func(tx *table.Tx, shards int) {
+	return invite(ctx, c, h.db, account, &out, r.Disabled, func(ctx context.Context, tx *table.Tx, shards int) error {
 		customer.Store.Add(tx, c.Tenant, c.By(), r, "", shards)
 		customer.Share(tx, c.Tenant, r)
+		return customer.Store.Claim(ctx, tx, c.Tenant, r)
 	})
 }
 
@@ -178,8 +189,8 @@ func patchCustomer(ctx context.Context, c *api.Caller, in *patchCustomerInput) (
 		if err := in.Body.Apply(&e); err != nil {
 			return err
 		}
-		if e.set(r); codec.OrZero(r.Phone) == was {
-			return nil
+		if err := e.set(r); err != nil || codec.OrZero(r.Phone) == was {
+			return err
 		}
 		return readPhone(ctx, c, r)
 	})
@@ -198,7 +209,7 @@ func patchCustomer(ctx context.Context, c *api.Caller, in *patchCustomerInput) (
 // service that cannot mail, gets no link.
 func invite[Out any](
 	ctx context.Context, c *api.Caller, db *table.DB, account login.Link, out *Out, disabled bool,
-	add func(tx *table.Tx, writeShards int),
+	add func(ctx context.Context, tx *table.Tx, writeShards int) error,
 ) (*Out, error) {
 	company, err := tenant.Kind.Get(ctx, c.Item, tenant.Key(c.Tenant))
 	if err != nil {
@@ -210,7 +221,9 @@ func invite[Out any](
 	}
 	link, mails := "", c.Mails() && !disabled && account.Email != ""
 	out, err = api.Make(ctx, c, out, func(tx *table.Tx) error {
-		add(tx, shards)
+		if err := add(ctx, tx, shards); err != nil {
+			return err
+		}
 		if mails {
 			link = login.AddLink(tx, db.Platform("LINK"), account, login.LinkHints(account.Audience, company.Slug),
 				c.Now.Add(login.LinkLife))

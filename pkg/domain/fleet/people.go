@@ -4,6 +4,7 @@ import (
 	"svc/pkg/base/codec"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
+	"svc/pkg/domain/external"
 )
 
 // ManagedDriver is a driver as those who manage the fleet see one.
@@ -27,6 +28,7 @@ type DriverEdit struct {
 	VehicleModel *string `json:"vehicleModel,omitempty" maxLength:"100" example:"Kia Niro" doc:"Make and model."`
 	VehicleColor *string `json:"vehicleColor,omitempty" maxLength:"100" example:"Blue" doc:"Colour of the vehicle."`
 	Disabled     *bool   `json:"disabled,omitempty" default:"false" doc:"Whether the driver can neither sign in nor use the API."`
+	external.Edit
 }
 
 // NewDriver is the request body of an invitation.
@@ -37,13 +39,14 @@ type NewDriver struct {
 
 func driverEditOf(r driver.Record) DriverEdit {
 	return DriverEdit{&r.FirstName, &r.LastName, r.Phone, r.PhotoURL, r.VehiclePlate, r.VehicleModel, r.VehicleColor,
-		&r.Disabled}
+		&r.Disabled, r.Members.Edit()}
 }
 
-func (e DriverEdit) set(r *driver.Record) {
+func (e DriverEdit) set(r *driver.Record) error {
 	r.FirstName, r.LastName, r.Disabled = codec.OrZero(e.FirstName), codec.OrZero(e.LastName), codec.OrZero(e.Disabled)
 	r.Phone, r.PhotoURL, r.VehiclePlate, r.VehicleModel, r.VehicleColor = e.Phone, e.PhotoURL, e.VehiclePlate,
 		e.VehicleModel, e.VehicleColor
+	return r.Members.Set(e.Edit)
 }
 
 // ManagedCustomer is a customer as those who manage customers see one.
@@ -61,6 +64,7 @@ type CustomerEdit struct {
 	Name      *string `json:"name,omitempty" maxLength:"100" example:"Iris N." doc:"The name to show; if absent, first and last name."`
 	Phone     *string `json:"phone,omitempty" maxLength:"40" example:"+1 212 555 0190" doc:"Phone number."`
 	Disabled  *bool   `json:"disabled,omitempty" default:"false" doc:"Whether the customer can neither sign in nor use the API."`
+	external.Edit
 }
 
 // NewCustomer is the request body of an invitation.
@@ -70,11 +74,12 @@ type NewCustomer struct {
 }
 
 func customerEditOf(r customer.Record) CustomerEdit {
-	return CustomerEdit{&r.FirstName, &r.LastName, &r.Name, r.Phone, &r.Disabled}
+	return CustomerEdit{&r.FirstName, &r.LastName, &r.Name, r.Phone, &r.Disabled, r.Members.Edit()}
 }
 
-func (e CustomerEdit) set(r *customer.Record) {
+func (e CustomerEdit) set(r *customer.Record) error {
 	r.FirstName, r.LastName, r.Name = codec.OrZero(e.FirstName), codec.OrZero(e.LastName), codec.OrZero(e.Name)
 	r.Disabled = codec.OrZero(e.Disabled)
 	r.Phone = e.Phone
+	return r.Members.Set(e.Edit)
 }

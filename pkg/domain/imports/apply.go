@@ -15,9 +15,12 @@ import (
 	"svc/pkg/domain/driver"
 )
 
-// batch is how many rows one transaction writes: at most five items each, and the
-// job.
+// batch is how many rows one transaction writes. Most write at most five items each.
 const batch = 18
+
+// mostOps is how many operations a step has before its last row. A row has at most seven, and
+// the job needs three of the 100 that a transaction may have.
+const mostOps = 90
 
 // Open returns the file from a place on.
 type Open func(from int64) (io.ReadCloser, error)
@@ -223,19 +226,23 @@ func chosen(keys []table.Key, logins bool) []table.Key {
 	return slices.DeleteFunc(slices.Clone(keys), func(k table.Key) bool { return (k.SK == "LOGIN") != logins })
 }
 
-// rows adds rows to the transaction until one has something in common with those
-// before, and returns how many of the step's n rows are done.
+// rows adds rows to the transaction until it is full or one has something in common with
+// those before, and returns how many of the step's n rows are done.
 func (a *applying) rows(ctx context.Context, n int) (int, error) {
 	touched := map[table.Key]bool{}
 	for _, ref := range a.refs {
 		about := ref.keys
+		if ref.claim != (table.Key{}) {
+			about = append(about, ref.claim)
+		}
 		switch {
 		case a.Kind == "trips":
 			about = []table.Key{ref.stored}
 		case ref.person != "":
 			about = append(about, authz.ActorKey(a.g.Tenant, kinds[a.Kind].audience, ref.person))
 		}
-		if slices.ContainsFunc(about, func(k table.Key) bool { return touched[k] }) {
+		if a.tx.Len()+len(a.step.Bad) > mostOps ||
+			slices.ContainsFunc(about, func(k table.Key) bool { return touched[k] }) {
 			return ref.at, nil
 		}
 		for _, k := range about {

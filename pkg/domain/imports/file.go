@@ -192,11 +192,11 @@ func (o Options) named(s Shape, cells []string, row *Row) {
 	}
 }
 
-// put stores a cell. A formula is a fault of the row. The text of a JSON file stays as it
-// is, because no spreadsheet has written it.
+// put stores a cell. A formula is a fault of the row. The text of a JSON file, and a cell
+// with JSON, stay as they are, because no spreadsheet has written them.
 func (o Options) put(row *Row, column, cell string) {
 	text, ok := cell, true
-	if o.Format == "csv" {
+	if o.Format == "csv" && column != "metadata" {
 		text, ok = plain(column, cell)
 	}
 	if row.Cells[column] = text; !ok {
@@ -263,6 +263,8 @@ func (m *members) read(line []byte, row *Row) {
 			if cell = string(value); m.Decimal == "comma" {
 				cell = strings.Replace(cell, ".", ",", 1)
 			}
+		case '{':
+			cell = string(value)
 		}
 		names, cells, kinds = append(names, name), append(cells, cell), append(kinds, value.Kind())
 	})
@@ -288,7 +290,8 @@ func (m *members) read(line []byte, row *Row) {
 	}
 	m.Options.named(Shape{Columns: m.header.columns, Reading: Reading{Joined: m.header.joined}}, cells, row)
 	for i, column := range m.header.columns {
-		if column != "" && (kinds[i] == '{' || kinds[i] == '[' || kinds[i] == 't' || kinds[i] == 'f') {
+		if column != "" && (kinds[i] == '{' && column != "metadata" || kinds[i] == '[' || kinds[i] == 't' ||
+			kinds[i] == 'f') {
 			row.Fault = &Fault{Code: "cells", Column: column, Message: "The value must be a text, a number or null."}
 		}
 	}

@@ -31,6 +31,9 @@ func (o Options) headerOf(headings []string, isRow bool) (h header, err error) {
 		h.columns[i] = columnOf(headings[i], folds[i], kinds[o.Kind].columns)
 	}
 	h.guess(headings, folds, kinds[o.Kind].columns)
+	if i := slices.Index(headings, "externalId"); o.Kind == "trips" && i >= 0 && slices.Contains(headings, "customerId") {
+		h.columns[i] = "" // of an export: the trip's own, not the rider's
+	}
 	tellNames(headings, folds, h.columns)
 	used, err := o.mapped(&h, headings, folds, isRow)
 	if twice := h.join(folds); twice != "" && err == nil {

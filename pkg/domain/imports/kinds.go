@@ -10,16 +10,17 @@ import (
 	"time"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/base/codec"
 	"svc/pkg/base/email"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/panics"
 	"svc/pkg/base/phone"
-	"svc/pkg/base/plaintext"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
+	"svc/pkg/domain/external"
 	"svc/pkg/domain/trip"
 )
 
@@ -31,10 +32,11 @@ type kind struct {
 }
 
 var kinds = map[string]kind{
-	"customers": {[]string{"id", "email", "phone", "externalId", "name", "familyFirst", "firstName", "lastName"},
+	"customers": {[]string{"id", "email", "phone", "externalId", "name", "familyFirst", "firstName", "lastName",
+		"metadata"},
 		authz.Operators("tenant.customers:write", "CREATE_CUSTOMERS"), authz.Rider},
 	"drivers": {[]string{"id", "email", "phone", "externalId", "name", "familyFirst", "firstName", "lastName",
-		"vehiclePlate", "vehicleModel", "vehicleColor"},
+		"vehiclePlate", "vehicleModel", "vehicleColor", "metadata"},
 		authz.Operators("tenant.drivers:write", "CREATE_DRIVERS"), authz.Driver},
 	"addresses": {[]string{"email", "phone", "externalId", "address", "lat", "lng", "label", "notes"},
 		authz.Operators("tenant.customers:write", "CREATE_CUSTOMERS"), authz.Rider},
@@ -114,9 +116,8 @@ func (o Options) check(g Target, row Row) *Fault {
 	case key == "" && typed != "" && o.Key == "phone":
 		return &Fault{Column: "phone", Code: "invalid", Message: "This is not a phone number of the company's country, nor " +
 			"one with a country code. A spreadsheet may have shortened it: format the column as text."}
-	case !plaintext.IsOptional(id, 100):
-		return &Fault{Column: "externalId", Code: "invalid", Message: "Expected at most 100 characters, none of them a " +
-			"control character."}
+	case id != "" && (o.Kind == "customers" || o.Kind == "drivers") && !external.Valid(id):
+		return &Fault{Column: "externalId", Code: "invalid", Message: "Expected " + external.Rule + "."}
 	case o.Kind == "trips" && ids.Valid(ids.Trip, row.Cells["tripId"]):
 		return nil // of an export: what it says is compared with the trip
 	case o.Kind == "trips":
@@ -136,12 +137,10 @@ func (o Options) person(g Target, cells map[string]string) *Fault {
 	var err error
 	if o.Kind == "drivers" {
 		r := driver.Record{Driver: driver.Driver{Status: driver.Offline}}
-		o.setDriver(g, &r, cells)
-		err = driver.Store.Prepare(&r, g.By)
+		err = cmp.Or(o.setDriver(g, &r, cells), driver.Store.Prepare(&r, g.By))
 	} else {
 		r := customer.Record{}
-		o.setCustomer(g, &r, cells)
-		err = customer.Store.Prepare(&r, g.By)
+		err = cmp.Or(o.setCustomer(g, &r, cells), customer.Store.Prepare(&r, g.By))
 	}
 	return personFault(err, cells, func(field string) bool {
 		return field == "firstName" && !named || field == "email" && cells["email"] == ""
@@ -186,29 +185,36 @@ func (o Options) keyOf(g Target, cells map[string]string) string {
 	return text
 }
 
-// indexKey returns the key of the row that leads from a phone number or an external
-// id to a person. It has a hash, because a key of the table must not show who is
-// in it.
-func indexKey(t table.Tenant, audience authz.Audience, key, value string) table.Key {
-	return t.Key("IMPORTED", string(audience), key, ids.Hash(t.ID()+"\x00"+value), "IMPORTED")
-}
-
 // Forget deletes the rows by which an import finds a person: the row of the external id
 // and the row of the phone number (the digits of E.164).
-func Forget(ctx context.Context, t table.Tenant, audience authz.Audience, id, external, number string) error {
+func Forget(ctx context.Context, t table.Tenant, audience authz.Audience, id, outside, number string) error {
 	return table.Retry(ctx, func(ctx context.Context) error {
-		rows, err := t.Batch(ctx, indexKey(t, audience, "externalId", external), indexKey(t, audience, "phone", number))
+		rows, err := t.Batch(ctx, external.RowKey(t, string(audience), "externalId", outside),
+			external.RowKey(t, string(audience), "phone", number))
 		if err != nil {
 			return err
 		}
 		tx := t.Write()
 		for _, row := range rows {
-			if row.Found() && row.Text("actor") == id { // it may lead to somebody else by now
-				tx.Delete(row.Key).If("'actor' = ?", id).Else(table.ErrConflict)
-			}
+			external.Free(tx, row, id) // it may lead to somebody else by now
 		}
 		return tx.Commit(ctx)
 	})
+}
+
+// setMembers changes what other systems store with a record. The cell metadata is a JSON
+// object, merged as in a change by the API.
+func setMembers(m *external.Members, cells map[string]string) error {
+	set(&m.ExternalID, cells["externalId"])
+	text := cells["metadata"]
+	if text == "" {
+		return nil
+	}
+	e := m.Edit()
+	if err := codec.Unmarshal([]byte(text), &e.Metadata); err != nil {
+		return fault.Field("metadata", "expected a JSON object with texts")
+	}
+	return m.Set(e)
 }
 
 func set(to *string, text string) {
@@ -238,7 +244,7 @@ func setNames(first, last *string, whole string, cells map[string]string) (shown
 }
 
 // setCustomer changes a customer as the cells say. An empty cell changes nothing.
-func (o Options) setCustomer(g Target, r *customer.Record, cells map[string]string) {
+func (o Options) setCustomer(g Target, r *customer.Record, cells map[string]string) error {
 	was := customer.FullName(r.FirstName, r.LastName)
 	shown := setNames(&r.FirstName, &r.LastName, r.Name, cells)
 	switch {
@@ -248,16 +254,15 @@ func (o Options) setCustomer(g Target, r *customer.Record, cells map[string]stri
 		r.Name = customer.FullName(r.FirstName, r.LastName)
 	}
 	set(&r.Email, cells["email"])
-	set(&r.ExternalID, cells["externalId"])
 	if typed := cells["phone"]; typed != "" && (r.Phone == nil || strings.TrimSpace(*r.Phone) != typed) {
 		r.Phone, r.Number = &typed, g.number(typed)
 	}
+	return setMembers(&r.Members, cells)
 }
 
-func (o Options) setDriver(g Target, r *driver.Record, cells map[string]string) {
+func (o Options) setDriver(g Target, r *driver.Record, cells map[string]string) error {
 	setNames(&r.FirstName, &r.LastName, customer.FullName(r.FirstName, r.LastName), cells)
 	set(&r.Email, cells["email"])
-	set(&r.ExternalID, cells["externalId"])
 	setPtr(&r.VehiclePlate, cells["vehiclePlate"])
 	setPtr(&r.VehicleModel, cells["vehicleModel"])
 	setPtr(&r.VehicleColor, cells["vehicleColor"])
@@ -265,11 +270,12 @@ func (o Options) setDriver(g Target, r *driver.Record, cells map[string]string) 
 	n := g.number(typed)
 	switch has := phoneOf(g, r.Phone); {
 	case r.Phone != nil && (strings.TrimSpace(*r.Phone) == typed || n != nil && has == n.E164):
-		return // another way of writing is no change
+		typed = "" // another way of writing is no change
 	case n != nil:
 		typed = "+" + n.E164 + phone.Extension(typed) // a rider may call from another country
 	}
 	setPtr(&r.Phone, typed)
+	return setMembers(&r.Members, cells)
 }
 
 // TargetOf returns the target of a job.

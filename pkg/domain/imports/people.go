@@ -1,11 +1,14 @@
 package imports
 
 import (
+	"cmp"
 	"context"
+	"errors"
 
 	"svc/pkg/base/fault"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/account"
+	"svc/pkg/domain/external"
 )
 
 func phoneOf(g Target, typed *string) string {
@@ -20,28 +23,31 @@ func phoneOf(g Target, typed *string) string {
 
 // person creates or changes the person of a row.
 func person[R any](ctx context.Context, a *applying, ref *reference, store account.Kind[R], blank R,
-	set func(Target, *R, map[string]string)) (*Fault, error) {
+	set func(Target, *R, map[string]string) error) (*Fault, error) {
 	t, id, index, cells := a.g.Tenant, ref.person, ref.index, ref.Cells
 	if id == "" && cells[a.Key] == "" {
 		return &Fault{Column: "id", Code: "unknown", Message: "Nobody here has this id, or the person was erased."}, nil
 	}
 	if id == "" {
-		set(a.g, &blank, cells)
-		if err := store.Prepare(&blank, a.g.By); err != nil {
+		if holder := a.holder(ref); holder != "" {
+			return taken(holder), nil
+		}
+		if err := cmp.Or(set(a.g, &blank, cells), store.Prepare(&blank, a.g.By)); err != nil {
 			return personFault(err, cells, nil), nil
 		}
 		store.Add(a.tx, t, a.g.By, blank, "", a.g.Shards)
-		a.lead(index, *store.Fields(&blank).ID)
+		a.lead(ref, *store.Fields(&blank).ID, true)
 		a.step.Created++
 		return nil, nil
 	}
 	read := a.found[store.Key(t, id)]
-	c := store.Changing(t, a.g.By, id, func(r *R) error { set(a.g, r, cells); return nil })
+	c := store.Changing(t, a.g.By, id, func(r *R) error { return set(a.g, r, cells) })
 	was, err := c.Value(read)
 	if err != nil {
 		return nil, err
 	}
-	has := *store.Fields(&was).ExternalID
+	outside := store.Fields(&was).Members.ExternalID
+	has, keeps := outside, cells["externalId"] == "" || cells["externalId"] == outside
 	if a.Key == "phone" {
 		has = phoneOf(a.g, *store.Fields(&was).Phone)
 	}
@@ -49,7 +55,9 @@ func person[R any](ctx context.Context, a *applying, ref *reference, store accou
 		return &Fault{Column: "email", Code: "taken", Message: "The person with this mail address has another " + a.Key +
 			"."}, nil
 	}
-	switch l := a.found[ref.login]; {
+	switch l, holder := a.found[ref.login], a.holder(ref); {
+	case !keeps && holder != "" && holder != id:
+		return taken(holder), nil
 	case l.Found() && l.Text("actor") != id:
 		return &Fault{Column: "email", Code: "taken", Message: "Somebody else has this mail address."}, nil
 	case !l.Found() && cells["email"] != "" && !a.g.MovesLogins:
@@ -57,13 +65,16 @@ func person[R any](ctx context.Context, a *applying, ref *reference, store accou
 			"with svc, or leave this cell empty."}, nil
 	}
 	changed, err := c.Join(ctx, a.tx, read)
-	if f := fault.Of(err); err != nil && len(f.Details) > 0 {
+	switch f := fault.Of(err); {
+	case errors.Is(err, fault.InvalidState("")) && len(f.Details) > 0: // somebody was faster
+		return nil, table.ErrConflict
+	case err != nil && len(f.Details) > 0:
 		return personFault(err, cells, nil), nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if a.lead(index, id); changed {
+	if a.lead(ref, id, keeps); changed {
 		a.step.Updated++
 	} else {
 		a.step.Unchanged++
@@ -71,19 +82,32 @@ func person[R any](ctx context.Context, a *applying, ref *reference, store accou
 	return nil, nil
 }
 
-var _ = table.Kind[any]{Type: "imported", Personal: "hash of a phone number or external identifier", Erasure: "deletes",
-	Once: "leads to one person for good"}
+// holder returns the person who has the row's identifier in another system, "" for nobody.
+func (a *applying) holder(ref *reference) string {
+	return a.known(kinds[a.Kind].audience, a.found[ref.claim].Text("actor"))
+}
 
-// lead writes the index row of a person, unless it is there.
-func (a *applying) lead(index table.Key, id string) {
-	was := a.found[index]
-	if index == (table.Key{}) || was.Text("actor") == id {
-		return
+// taken returns the fault of a row whose identifier somebody else has.
+func taken(holder string) *Fault {
+	return &Fault{Column: "externalId", Code: "taken", Message: "Somebody else has this externalId: " + holder + "."}
+}
+
+// lead writes the rows that lead to a person, unless they are there or lead to another
+// one. The change of a person who gets another identifier claims it.
+func (a *applying) lead(ref *reference, id string, claims bool) {
+	keys := []table.Key{ref.index}
+	if ref.claim != ref.index {
+		keys = append(keys, ref.claim)
 	}
-	it := table.Item{Key: index, Type: "imported", Attrs: map[string]any{"actor": id}}
-	if was.Found() { // of a person who is gone
-		a.tx.Put(it).If("'actor' = ?", was.Text("actor")).Else(table.ErrConflict)
-		return
+	for _, key := range keys {
+		was := a.found[key]
+		holder := a.known(kinds[a.Kind].audience, was.Text("actor"))
+		switch {
+		case key == (table.Key{}) || key == ref.claim && (!claims || holder != "") || was.Text("actor") == id:
+		case was.Found(): // of a person who is gone, or has another number
+			a.tx.Put(external.Row(key, id)).If("'actor' = ?", was.Text("actor")).Else(table.ErrConflict)
+		default:
+			a.tx.Create(external.Row(key, id)).Else(table.ErrConflict)
+		}
 	}
-	a.tx.Create(it).Else(table.ErrConflict)
 }

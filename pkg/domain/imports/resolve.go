@@ -16,6 +16,7 @@ import (
 	"svc/pkg/domain/address"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
+	"svc/pkg/domain/external"
 	"svc/pkg/domain/trip"
 )
 
@@ -27,6 +28,7 @@ type reference struct {
 	keys   []table.Key   // of the items that may lead to its person
 	index  table.Key     // of those, the one that imports write
 	login  table.Key     // of those, the sign-in item
+	claim  table.Key     // of the row that claims its identifier in another system
 	number *phone.Number // if that is the key
 	byKey  string        // the person to whom the key leads
 	typed  []string      // the people who typed the number, if the key leads to nobody
@@ -111,7 +113,7 @@ func (a *applying) keysOf(ref *reference) []table.Key {
 		ref.number = a.g.number(ref.Cells["phone"])
 	}
 	if a.Key != "email" && ref.Cells[a.Key] != "" {
-		ref.index = indexKey(t, audience, a.Key, a.keyOf(a.g, ref.Cells))
+		ref.index = external.RowKey(t, string(audience), a.Key, a.keyOf(a.g, ref.Cells))
 		ref.keys = append(ref.keys, ref.index)
 	}
 	if ref.number != nil && audience == authz.Rider {
@@ -122,12 +124,17 @@ func (a *applying) keysOf(ref *reference) []table.Key {
 		ref.keys = append(ref.keys, ref.login)
 	}
 	all := slices.Clone(ref.keys)
+	if id := ref.Cells["externalId"]; id != "" && (a.Kind == "customers" || a.Kind == "drivers") {
+		ref.claim = external.RowKey(t, string(audience), "externalId", id)
+		all = append(all, ref.claim)
+	}
 	if id := a.own(ref.Cells); id != "" {
 		all = append(all, authz.ActorKey(t, audience, id))
 	}
 	if a.Kind == "trips" {
 		ref.stored = trip.Key(t, trip.FormerID(t, ref.Cells["tripId"]))
-		if all = append(all, ref.stored); ids.Valid(ids.Trip, ref.Cells["tripId"]) {
+		ref.claim = trip.IDs.Claim(t, ref.Cells["tripId"])
+		if all = append(all, ref.stored, ref.claim); ids.Valid(ids.Trip, ref.Cells["tripId"]) {
 			all = append(all, trip.Key(t, ref.Cells["tripId"]))
 		}
 		all = append(all, a.driverKeys(ref.Cells)...)
@@ -180,7 +187,7 @@ func (a *applying) driverKeys(cells map[string]string) (out []table.Key) {
 	if id := cells["driverExternalId"]; ids.Valid(ids.Driver, id) {
 		out = append(out, authz.ActorKey(a.g.Tenant, authz.Driver, id))
 	} else if id != "" {
-		out = append(out, indexKey(a.g.Tenant, authz.Driver, "externalId", id))
+		out = append(out, external.RowKey(a.g.Tenant, string(authz.Driver), "externalId", id))
 	}
 	if address := cells["driverEmail"]; address != "" {
 		out = append(out, login.Key(a.g.Tenant, authz.Driver, address))

@@ -13,6 +13,7 @@ import (
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/export"
+	"svc/pkg/domain/external"
 	"svc/pkg/domain/imports"
 	"svc/pkg/domain/trip"
 )
@@ -55,6 +56,10 @@ func (c company) lived(t *testing.T) {
 			if r.Email = fmt.Sprintf("p%d-%d@metro.example", n, which); which == 2 {
 				r.Email = "" // found by no mail address
 			}
+			if which > 0 {
+				r.Members = external.Members{ExternalID: fmt.Sprintf("%d/%d %s", n, which, name), Metadata: map[string]string{
+					"k": name + "\n" + name, name + "x": ""}}
+			}
 			if _, err := customer.Store.Create(t.Context(), c.Tenant, c.target.By, customer.Record{Customer: r,
 				Number: c.target.Phones(*number, c.target.Country)}, ""); err == nil {
 				people++
@@ -63,6 +68,7 @@ func (c company) lived(t *testing.T) {
 		for which, r := range []driver.Driver{{FirstName: name, LastName: "One", Phone: number},
 			{FirstName: "Dan", LastName: name, VehiclePlate: text(name), VehicleModel: text(name), VehicleColor: text(name)}} {
 			r.Email, r.Status = fmt.Sprintf("d%d-%d@metro.example", n, which), driver.Offline
+			r.Members = external.Members{ExternalID: fmt.Sprintf("%d-%d", n, which), Metadata: map[string]string{"k": name}}
 			if _, err := driver.Create(t.Context(), c.Tenant, c.target.By, driver.Record{Driver: r}, ""); err == nil {
 				people++
 			}
@@ -83,6 +89,7 @@ func (c company) lived(t *testing.T) {
 		one.ID, one.Status, one.Imported = ids.New(ids.Trip, time.Now()), status, n%2 == 0
 		one.PaymentType = []string{"CASH", "CARD", "WALLET"}[n%3]
 		one.OriginAddress, one.Notes = oddNames[n], text(oddNames[n]+"\r\n=x\n'=y")
+		one.Members = external.Members{ExternalID: oddNames[n], Metadata: map[string]string{"k": oddNames[n]}}
 		if status != trip.Completed {
 			one.FinalFare, one.CompletedAt = nil, nil
 		}

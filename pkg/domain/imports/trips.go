@@ -10,6 +10,7 @@ import (
 	"svc/pkg/base/codec"
 	"svc/pkg/base/money"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/external"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/trip"
 )
@@ -129,9 +130,16 @@ func (a *applying) trip(ref *reference) (*Fault, error) {
 	if f != nil {
 		return f, nil
 	}
-	read := a.found[ref.stored]
+	read, claim := a.found[ref.stored], a.found[ref.claim]
 	if !read.Found() {
+		if claim.Found() && claim.Text("actor") != tr.ID {
+			return &Fault{Column: "tripId", Code: "taken", Message: "A trip of this service has this identifier as its " +
+				"externalId: " + claim.Text("actor") + "."}, nil
+		}
 		a.tx.Create(tr.Item(a.g.Tenant, a.g.Shards)).Else(table.ErrConflict)
+		if !claim.Found() {
+			a.tx.Create(external.Row(ref.claim, tr.ID)).Else(table.ErrConflict)
+		}
 		a.step.Created++
 		a.step.Made = append(a.step.Made, MadeTrip{tr.ID, tr.TripCode})
 		return nil, nil

@@ -23,6 +23,7 @@ type SignIn struct {
 	SignUp  string // address of the page on which riders sign up, or ""
 	Riders  string // address at which riders sign in, or ""
 	Drivers string // address at which drivers sign in, or ""
+	Invites string // name of the company that invites the person, who accepts by signing in, or ""
 }
 
 // Forgot asks for the mail address of the account whose password is forgotten, or
@@ -90,6 +91,15 @@ type Consent struct {
 	Switch  string   // address for signing in with another account
 	Company string   // address for choosing another company, or ""
 	Apps    string   // address of the connected applications
+	Code    string   // code that the device shows to which the access goes, or ""
+}
+
+// Device asks for the code that a device shows.
+type Device struct {
+	Action  string
+	CSRF    string
+	Code    string // as typed, or of the link; "" if that is no code
+	Problem string // key of a text below "device.", or ""
 }
 
 // App is a client to which the person consented in one or more tenants.
@@ -135,7 +145,8 @@ type Password struct {
 	First   bool   // the account has no password yet
 	Problem string // key of a text below "password.", or ""
 	Least   int    // minimum length in characters
-	Named   bool   // ask for the name of a rider who signs up
+	Named   bool   // ask for the name of a new person
+	Invites string // name of the company that invites the person, who accepts with the password, or ""
 	Given   string // first name as typed before
 	Family  string // last name as typed before
 	Agree   string // value that agrees to the terms and the privacy policy of the branding; "" asks for no agreement
@@ -198,4 +209,5 @@ func (Apps) template() string     { return "apps" }
 func (Logout) template() string   { return "logout" }
 func (Password) template() string { return "password" }
 func (Terms) template() string    { return "terms" }
+func (Device) template() string   { return "device" }
 func (Message) template() string  { return "message" }

@@ -110,7 +110,7 @@ func (v view) Link(address string) template.URL {
 var templates = sync.OnceValue(func() map[string]*template.Template {
 	out := map[string]*template.Template{}
 	for _, name := range []string{"signin", "forgot", "mailed", "company", "audience", "picker", "consent", "apps",
-		"logout", "password", "terms", "message", "formpost", "receipt", "statement"} {
+		"logout", "password", "terms", "device", "message", "formpost", "receipt", "statement"} {
 		out[name] = template.Must(template.ParseFS(files, "templates/layout.html", "templates/"+name+".html"))
 	}
 	return out

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -27,7 +28,7 @@ var ErrMember = fault.InvalidState("The person is a member of this tenant alread
 func (s Store) Join(
 	ctx context.Context, t table.Tenant, by audit.By, id, role string, permissions []string,
 ) (Membership, error) {
-	permissions, err := parsePermissions(permissions)
+	permissions, err := authz.ParsePermissions("permission", permissions)
 	if err != nil {
 		return Membership{}, err
 	}
@@ -36,18 +37,10 @@ func (s Store) Join(
 	}
 	m := Membership{TenantID: t.ID(), PersonID: id, Role: role, Permissions: permissions,
 		CreatedAt: timestamp.Format(by.At)}
-	err = s.change(ctx, id, func(_ context.Context, p *Person, tx *table.Tx) error {
-		switch {
-		case slices.Contains(p.Tenants, t.ID()):
-			return ErrMember
-		case len(p.Tenants) >= MaxTenants:
-			return fault.InvalidState("A person has at most %d memberships.", MaxTenants)
-		}
-		p.Tenants = append(p.Tenants, t.ID())
-		m.Disabled = p.Disabled
-		tx.Covers(t.Handle).Create(MemberKind.Item(t, "", m)).Else(table.ErrConflict)
+	err = s.change(ctx, id, func(_ context.Context, p *Person, tx *table.Tx) (Membership, error) {
+		err := p.join(tx, t, &m)
 		audit.Append(tx, t, by, "member.add", id, nil, m)
-		return nil
+		return m, err
 	})
 	if err != nil {
 		return Membership{}, fmt.Errorf("add member: %w", err)
@@ -55,19 +48,34 @@ func (s Store) Join(
 	return m, nil
 }
 
+// join adds a new membership of the person to the transaction that writes the record. The
+// errors are those of Join.
+func (p *Person) join(tx *table.Tx, t table.Tenant, m *Membership) error {
+	switch {
+	case slices.Contains(p.Tenants, t.ID()):
+		return ErrMember
+	case len(p.Tenants) >= MaxTenants:
+		return fault.InvalidState("A person has at most %d memberships.", MaxTenants)
+	}
+	p.Tenants = append(p.Tenants, t.ID())
+	m.Disabled = p.Disabled
+	tx.Covers(t.Handle).Create(MemberKind.Item(t, "", *m)).Else(table.ErrConflict)
+	return nil
+}
+
 // Leave removes the person's membership in the tenant. The person's tokens
 // there become invalid at once, and stay invalid if the person joins again. The
 // error is fault.NotFound if the person is not a member.
 func (s Store) Leave(ctx context.Context, t table.Tenant, by audit.By, id string) error {
-	return s.change(ctx, id, func(ctx context.Context, p *Person, tx *table.Tx) error {
-		it, m, err := readMembership(ctx, t, id)
-		if err != nil {
-			return err
+	return s.change(ctx, id, func(ctx context.Context, p *Person, tx *table.Tx) (Membership, error) {
+		it, m, err := s.readMembership(ctx, t, id)
+		if err == nil {
+			err = s.guard(ctx, tx.Covers(t.Handle), it, m, Membership{})
 		}
 		p.Tenants = slices.DeleteFunc(p.Tenants, func(tenant string) bool { return tenant == t.ID() })
 		tx.Covers(t.Handle).Delete(it.Key).If("'version' = ?", it.Version).Else(table.ErrConflict)
 		audit.Append(tx, t, by, "member.remove", id, m, nil)
-		return nil
+		return m, err
 	})
 }
 
@@ -76,12 +84,12 @@ func (s Store) Leave(ctx context.Context, t table.Tenant, by audit.By, id string
 func (s Store) Grant(
 	ctx context.Context, t table.Tenant, by audit.By, id string, permissions ...string,
 ) (Membership, error) {
-	permissions, err := parsePermissions(permissions)
+	permissions, err := authz.ParsePermissions("permission", permissions)
 	if err != nil {
 		return Membership{}, err
 	}
 	return s.alter(ctx, t, by, "member.grant", id, func(m *Membership) error {
-		m.Permissions, _ = parsePermissions(append(m.Permissions, permissions...))
+		m.Permissions, _ = authz.ParsePermissions("permission", append(m.Permissions, permissions...))
 		return nil
 	})
 }
@@ -91,7 +99,7 @@ func (s Store) Grant(
 func (s Store) Revoke(
 	ctx context.Context, t table.Tenant, by audit.By, id string, permissions ...string,
 ) (Membership, error) {
-	permissions, err := parsePermissions(permissions)
+	permissions, err := authz.ParsePermissions("permission", permissions)
 	if err != nil {
 		return Membership{}, err
 	}
@@ -102,35 +110,72 @@ func (s Store) Revoke(
 	})
 }
 
-// Disable sets whether the membership is disabled in this tenant only. Errors:
-// fault.NotFound if there is no membership, fault.InvalidState if Disable should
-// enable the membership of a person who is disabled everywhere.
+// Disable sets whether the membership is disabled in this tenant only. The tokens of a
+// membership that it disables end for good. Errors: those of Edit.
 func (s Store) Disable(ctx context.Context, t table.Tenant, by audit.By, id string, disabled bool) (Membership, error) {
-	var m Membership
-	err := s.change(ctx, id, func(ctx context.Context, p *Person, tx *table.Tx) error {
-		if p.Disabled && !disabled {
-			return fault.InvalidState("The person is disabled everywhere.")
-		}
-		it, was, err := readMembership(ctx, t, id)
+	_, m, err := s.Edit(ctx, t, by, "member.disable", id, func(m *Membership) error { return m.Bar(disabled) })
+	return m, err
+}
+
+// Bar sets whether the tenant disables the membership. The error is fault.InvalidState if
+// the person is disabled everywhere.
+func (m *Membership) Bar(disabled bool) error {
+	if m.Disabled && !m.Barred && !disabled {
+		return errEverywhere
+	}
+	m.Barred = disabled
+	return nil
+}
+
+var errEverywhere = fault.InvalidState("The person is disabled everywhere.")
+
+// Edit changes a membership: role, permissions and Barred. what is the name of the change in
+// the audit log. It returns the person too. Errors: fault.NotFound if there is no membership,
+// fault.InvalidState if Edit should enable the membership of a person who is disabled
+// everywhere.
+func (s Store) Edit(
+	ctx context.Context, t table.Tenant, by audit.By, what, id string, edit func(*Membership) error,
+) (p Person, now Membership, err error) {
+	if !ids.Valid(ids.Person, id) {
+		return p, now, fault.NotFound()
+	}
+	err = table.Retry(ctx, func(ctx context.Context) error {
+		it, was, err := s.readMembership(ctx, t, id)
 		if err != nil {
 			return err
 		}
-		m = was
-		m.Barred, m.Disabled = disabled, disabled || p.Disabled
-		audit.Put(tx.Covers(t.Handle), it, altered(t, it, m))
-		audit.Append(tx, t, by, "member.disable", id, was, m)
-		return nil
+		var record table.Item
+		if record, p, err = s.readPerson(ctx, id); err != nil {
+			return err
+		}
+		now = was
+		now.Permissions = slices.Clone(was.Permissions)
+		if err := edit(&now); err != nil {
+			return err
+		}
+		if p.Disabled && was.Barred && !now.Barred {
+			return errEverywhere
+		}
+		now.Disabled = now.Barred || p.Disabled
+		tx := t.Write()
+		if err := s.guard(ctx, tx, it, was, now); err != nil || reflect.DeepEqual(was, now) {
+			return err
+		}
+		audit.Put(tx, it, altered(t, by, it, now))
+		tx.Covers(s.platform().Handle).Check(record.Key).If("'version' = ?", record.Version).Else(table.ErrConflict)
+		audit.Append(tx, t, by, what, id, was, now)
+		return s.commit(ctx, tx, p, now)
 	})
 	if err != nil {
-		return Membership{}, fmt.Errorf("member.disable: %w", err)
+		return p, Membership{}, fmt.Errorf("%s: %w", what, err)
 	}
-	return m, nil
+	return p, now, nil
 }
 
 // readMembership reads the person's membership in the tenant, and its item. It
 // returns fault.NotFound if there is none.
-func readMembership(ctx context.Context, t table.Tenant, id string) (table.Item, Membership, error) {
-	it, err := t.Get(ctx, authz.ActorKey(t, authz.Dashboard, id))
+func (s Store) readMembership(ctx context.Context, t table.Tenant, id string) (table.Item, Membership, error) {
+	it, err := s.read(ctx, t.Handle, authz.ActorKey(t, authz.Dashboard, id))
 	if err != nil {
 		return table.Item{}, Membership{}, fmt.Errorf("membership: %w", err)
 	}
@@ -179,15 +224,23 @@ func (s Store) Memberships(ctx context.Context, id string) ([]Membership, error)
 func (s Store) Members(
 	ctx context.Context, t table.Tenant, after string, limit int,
 ) (members []Membership, next string, err error) {
-	page, err := t.Query(ctx, MembersPartition(t), table.Query{Index: 1, After: after, Limit: limit})
+	return listed(ctx, t, &MemberKind, after, limit)
+}
+
+// listed reads the items of a kind in one page of MembersPartition.
+func listed[T any](
+	ctx context.Context, t table.Tenant, kind *table.Kind[T], after string, limit int,
+) (found []T, next string, err error) {
+	page, err := t.Query(ctx, MembersPartition(t), table.Query{Index: 1, After: after, Limit: limit,
+		Where: []table.Condition{{Name: "type", Value: kind.Type}}})
 	if err != nil {
 		return nil, "", fmt.Errorf("members: %w", err)
 	}
 	if page.More {
 		next = page.Last
 	}
-	members, err = table.DecodeAll(page.Items, MemberKind.FromItem)
-	return members, next, err
+	found, err = table.DecodeAll(page.Items, kind.FromItem)
+	return found, next, err
 }
 
 // alter changes a membership and adds an audit entry.
@@ -199,13 +252,16 @@ func (s Store) alter(
 	}
 	return audit.Change[Membership]{Tenant: t, By: by, What: what, Subject: id, Edit: edit,
 		Key: authz.ActorKey(t, authz.Dashboard, id), Kind: &MemberKind,
-		Item: func(read table.Item, now Membership) table.Item { return altered(t, read, now) }}.Run(ctx)
+		Item: func(read table.Item, now Membership) table.Item { return altered(t, by, read, now) }}.Run(ctx)
 }
 
 // altered returns the stored form of a changed membership. It keeps since, so
-// that the member's tokens stay valid.
-func altered(t table.Tenant, was table.Item, m Membership) table.Item {
+// that the member's tokens stay valid, unless the change disables the membership.
+func altered(t table.Tenant, by audit.By, was table.Item, m Membership) table.Item {
 	it := MemberKind.Item(t, "", m)
 	it.Attrs["since"] = cmp.Or(was.Text("since"), m.CreatedAt)
+	if m.Disabled && !was.Flag("disabled") {
+		it.Attrs["since"] = timestamp.Format(by.At)
+	}
 	return it
 }

@@ -47,20 +47,6 @@ func (p *Person) normalize() error {
 	return wrong.Err()
 }
 
-// parsePermissions sorts the permissions and removes duplicates. An unknown
-// permission is a fault.
-func parsePermissions(permissions []string) ([]string, error) {
-	all := authz.Permissions()
-	out := slices.Clone(permissions)
-	for _, p := range out {
-		if !slices.Contains(all, p) {
-			return nil, fault.Field("permission", "unknown permission %s; expected one of %s", p, strings.Join(all, ", "))
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out), nil
-}
-
 // FromItem decodes a person from the PERSON item. It returns fault.NotFound if
 // there is none.
 func FromItem(it table.Item) (Person, error) { return table.DecodeDoc[Person](it) }

@@ -14,8 +14,49 @@ import (
 	"svc/pkg/data/table"
 )
 
-// Store reads and changes people and memberships.
-type Store struct{ DB *table.DB }
+// Store reads and changes people and memberships. The platform's operator may make every
+// change.
+type Store struct {
+	DB *table.DB
+	// By limits the changes of Edit and Leave to what a member may make; nil does not.
+	By *Changer
+}
+
+// Changer is a member who changes a membership.
+type Changer struct {
+	// Read reads an item of the tenant or a person for each attempt.
+	Read audit.Reader
+	// Guard decides whether the change may be made, and adds to the transaction that this
+	// still holds. read is the item of the membership that was read. now is zero if the
+	// membership ends.
+	Guard func(ctx context.Context, tx *table.Tx, read table.Item, was, now Membership) error
+	// Commit commits the transaction. m is the membership after the change, or the one that ends.
+	Commit func(ctx context.Context, tx *table.Tx, p Person, m Membership) error
+}
+
+// read reads an item with the handle or, for a member's change, with By.Read.
+func (s Store) read(ctx context.Context, h table.Handle, key table.Key) (table.Item, error) {
+	if s.By != nil {
+		return s.By.Read(ctx, key)
+	}
+	return h.Get(ctx, key)
+}
+
+// guard is Changer.Guard. The platform's operator needs none.
+func (s Store) guard(ctx context.Context, tx *table.Tx, read table.Item, was, now Membership) error {
+	if s.By == nil {
+		return nil
+	}
+	return s.By.Guard(ctx, tx, read, was, now)
+}
+
+// commit is Changer.Commit, or commits the transaction itself.
+func (s Store) commit(ctx context.Context, tx *table.Tx, p Person, m Membership) error {
+	if s.By == nil {
+		return tx.Commit(ctx)
+	}
+	return s.By.Commit(ctx, tx, p, m)
+}
 
 // Kinds are the kinds of platform data that the store uses.
 var Kinds = []string{"PERSON", "EMAIL"}
@@ -81,6 +122,40 @@ func (s Store) ByID(ctx context.Context, id string) (Person, error) {
 	return FromItem(it)
 }
 
+// Key returns the key of a person's record.
+func (s Store) Key(id string) table.Key { return Key(s.platform(), id) }
+
+// Item reads the item of a person, which may be absent.
+func (s Store) Item(ctx context.Context, id string) (table.Item, error) {
+	if !ids.Valid(ids.Person, id) {
+		return table.Item{}, nil
+	}
+	return s.platform().Get(ctx, s.Key(id))
+}
+
+// ByIDs reads people. It leaves out those who do not exist.
+func (s Store) ByIDs(ctx context.Context, all []string) (map[string]Person, error) {
+	keys := make([]table.Key, len(all))
+	for i, id := range all {
+		keys[i] = s.Key(id)
+	}
+	items, err := s.platform().BatchAll(ctx, keys...)
+	if err != nil {
+		return nil, fmt.Errorf("people: %w", err)
+	}
+	out := map[string]Person{}
+	for _, it := range items {
+		if it.Found() {
+			one, err := FromItem(it)
+			if err != nil {
+				return nil, err
+			}
+			out[one.ID] = one
+		}
+	}
+	return out, nil
+}
+
 // Login reads the sign-in item of a mail address. It returns fault.NotFound if there is
 // none.
 func (s Store) Login(ctx context.Context, address string) (login.Login, error) {
@@ -141,41 +216,40 @@ func (s Store) EndGrants(ctx context.Context, t table.Tenant, by audit.By, id st
 }
 
 // DisableEverywhere disables or enables the person: the sign-in and all memberships, in
-// one transaction. A membership that its tenant has disabled stays disabled.
+// one transaction. A membership that its tenant has disabled stays disabled. The tokens of a
+// membership that it disables end for good.
 func (s Store) DisableEverywhere(ctx context.Context, by audit.By, id string, disabled bool) error {
-	return s.change(ctx, id, func(ctx context.Context, p *Person, tx *table.Tx) error {
+	return s.change(ctx, id, func(ctx context.Context, p *Person, tx *table.Tx) (none Membership, err error) {
 		was := p.Disabled
 		p.Disabled = disabled
 		login.Disable(tx, EmailKey(s.platform(), p.Email), id, disabled)
 		for _, tenant := range p.Tenants {
 			t := s.DB.Tenant(tenant)
-			it, m, err := readMembership(ctx, t, id)
+			it, m, err := s.readMembership(ctx, t, id)
 			if err != nil {
-				return err
+				return none, err
 			}
 			m.Disabled = disabled || m.Barred
-			audit.Put(tx, it, altered(t, it, m))
+			audit.Put(tx, it, altered(t, by, it, m))
 			audit.Append(tx, t, by, "person.disable", id, map[string]bool{"disabled": was},
 				map[string]bool{"disabled": disabled})
 		}
-		return nil
+		return none, nil
 	})
 }
 
 // change runs fn on the person's record and commits the record with what fn
 // adds to the transaction. The transaction may write data of the person's
-// tenants. fn may run more than once.
-func (s Store) change(ctx context.Context, id string, fn func(context.Context, *Person, *table.Tx) error) error {
+// tenants. fn may run more than once. It returns the membership that changes, if one does.
+func (s Store) change(
+	ctx context.Context, id string, fn func(context.Context, *Person, *table.Tx) (Membership, error),
+) error {
 	if !ids.Valid(ids.Person, id) {
 		return fault.NotFound()
 	}
 	p := s.platform()
 	return table.Retry(ctx, func(ctx context.Context) error {
-		it, err := p.Get(ctx, Key(p, id))
-		if err != nil {
-			return fmt.Errorf("person: %w", err)
-		}
-		one, err := FromItem(it)
+		it, one, err := s.readPerson(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -183,12 +257,24 @@ func (s Store) change(ctx context.Context, id string, fn func(context.Context, *
 		for _, tenant := range one.Tenants {
 			tx.Covers(s.DB.Tenant(tenant).Handle)
 		}
-		if err := fn(ctx, &one, tx); err != nil {
+		m, err := fn(ctx, &one, tx)
+		if err != nil {
 			return err
 		}
 		audit.Put(tx, it, record(p, one))
-		return tx.Commit(ctx)
+		return s.commit(ctx, tx, one, m)
 	})
+}
+
+// readPerson reads a person, and its item. It returns fault.NotFound if there is none.
+func (s Store) readPerson(ctx context.Context, id string) (table.Item, Person, error) {
+	p := s.platform()
+	it, err := s.read(ctx, p.Handle, Key(p, id))
+	if err != nil {
+		return table.Item{}, Person{}, fmt.Errorf("person: %w", err)
+	}
+	one, err := FromItem(it)
+	return it, one, err
 }
 
 var _ = table.Kind[any]{Type: "person", Personal: "nothing"}

@@ -37,7 +37,7 @@ func Rows() []api.Row {
 			api.Tag(tag), api.Summary("Read a request about a person's data"),
 			api.Text("When an export is `DONE`, `url` is an address of the file. Each response has a new address, which is "+
 				"recorded in the audit log. The file can be downloaded for 7 days.")),
-		api.Post("/api/v1/privacy/requests/{id}/run", "svc_run_privacy_request", Policy, run, api.Extension(), needs,
+		api.Post("/api/v1/privacy/requests/{id}/run", "svc_run_privacy_request", Policy.ByPeople(), run, api.Extension(), needs,
 			api.Tag(tag), api.Summary("Erase a person"),
 			api.Confirm("The person's name, addresses and words are erased for good. Nobody can restore them."),
 			api.Text("Erases the person of a request that is `READY` or `BLOCKED`. The operator must have signed in within the "+

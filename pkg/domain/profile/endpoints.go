@@ -9,6 +9,7 @@ import (
 	"svc/pkg/base/ids"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
+	"svc/pkg/domain/machine"
 	"svc/pkg/domain/person"
 	"svc/pkg/edge/api"
 )
@@ -22,7 +23,7 @@ func Rows(people person.Store) []api.Row {
 	return []api.Row{
 		api.Get("/api/v1/me", "svc_me", policy, h.me, api.Tag("Me"), api.Summary("Who am I"),
 			api.Text("The caller's profile, in the shape of the token's audience. An operator needs no scope: "+
-				"a token with `openid` alone will do.")),
+				"a token with `openid` alone will do. The `actor` of a machine is `machine`.")),
 		api.Patch("/api/v1/me", "svc_update_me", authz.Riders("rider.profile:write"), patchMe, api.Extension(),
 			api.Tag("Me"), api.Summary("Change my profile"), api.Confirm("The company sees the new name and phone number."),
 			api.Text("Only the given members change; `null` clears one. The mail address is not changed here: the company "+
@@ -33,7 +34,10 @@ func Rows(people person.Store) []api.Row {
 type handler struct{ people person.Store }
 
 func (h handler) me(ctx context.Context, c *api.Caller, _ *struct{}) (*Profile, error) {
-	if c.Audience == authz.Dashboard {
+	switch {
+	case c.Machine():
+		return ofProgram(ctx, c)
+	case c.Audience == authz.Dashboard:
 		return h.operator(ctx, c)
 	}
 	state, err := c.Live(ctx)
@@ -76,6 +80,20 @@ func (h handler) operator(ctx context.Context, c *api.Caller) (*Profile, error) 
 		return nil, err
 	}
 	p := ofOperator(one, m, flags.Text("slug"), flags.Text("name"))
+	return &p, nil
+}
+
+// ofProgram returns the profile of a machine, which the checks' batch has read.
+func ofProgram(ctx context.Context, c *api.Caller) (*Profile, error) {
+	state, err := c.Live(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := machine.Kind.FromItem(state.Actor)
+	if err != nil {
+		return nil, gone(err)
+	}
+	p := ofMachine(r, c.Tenant.ID(), state.Flags.Text("slug"), state.Flags.Text("name"))
 	return &p, nil
 }
 

@@ -3,6 +3,7 @@ package profile
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -10,6 +11,8 @@ import (
 	"svc/pkg/base/money"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
+	"svc/pkg/domain/external"
+	"svc/pkg/domain/machine"
 	"svc/pkg/domain/person"
 )
 
@@ -50,24 +53,43 @@ type DriverProfile struct {
 	driver.Driver
 }
 
-// Profile is one of the three profiles.
+// MachineProfile is a machine's profile. An extension of the specification.
+type MachineProfile struct {
+	Actor      string     `json:"actor" enum:"machine" doc:"A program of the company."`
+	ID         string     `json:"id" doc:"Identifier of the machine."`
+	Name       string     `json:"name" doc:"Name of the machine."`
+	Purpose    string     `json:"purpose" doc:"What it is for."`
+	EndsAt     *string    `json:"endsAt" format:"date-time" doc:"When it ends; null for never."`
+	Membership Membership `json:"membership" doc:"What it may do in its company. The role is machine."`
+}
+
+// Profile is one of the profiles.
 type Profile struct{ of any }
 
-// MarshalJSON encodes the profile that p holds: an operator's, a rider's or a
-// driver's.
+// MarshalJSON encodes the profile that p holds.
 func (p Profile) MarshalJSON() ([]byte, error) { return json.Marshal(p.of) }
 
-// Schema returns a schema of the three shapes.
+// Schema returns a schema of the shapes.
 func (Profile) Schema(r huma.Registry) *huma.Schema {
 	schema := &huma.Schema{Discriminator: &huma.Discriminator{PropertyName: "actor", Mapping: map[string]string{}}}
 	for actor, shape := range map[string]reflect.Type{"dashboard": reflect.TypeFor[OperatorProfile](),
-		"rider": reflect.TypeFor[RiderProfile](), "driver": reflect.TypeFor[DriverProfile]()} {
+		"rider": reflect.TypeFor[RiderProfile](), "driver": reflect.TypeFor[DriverProfile](),
+		machineActor: reflect.TypeFor[MachineProfile]()} {
 		schema.Discriminator.Mapping[actor] = r.Schema(shape, true, shape.Name()).Ref
 	}
-	for _, actor := range authz.Audiences {
+	for _, actor := range append(slices.Clone(authz.Audiences), machineActor) {
 		schema.OneOf = append(schema.OneOf, &huma.Schema{Ref: schema.Discriminator.Mapping[string(actor)]})
 	}
 	return schema
+}
+
+// machineActor is the actor of a machine's profile. Its token has the audience dashboard.
+const machineActor = "machine"
+
+func ofMachine(r machine.Record, tenantID, slug, name string) Profile {
+	return Profile{MachineProfile{Actor: machineActor, ID: r.ID, Name: r.Name, Purpose: r.Purpose, EndsAt: r.EndsAt,
+		Membership: Membership{TenantID: tenantID, TenantSlug: slug, TenantName: name, Role: machineActor,
+			Permissions: r.Permissions}}}
 }
 
 func ofOperator(p person.Person, m person.Membership, slug, name string) Profile {
@@ -85,5 +107,6 @@ func riderProfile(c customer.Customer) RiderProfile {
 }
 
 func ofDriver(d driver.Driver) Profile {
+	d.Members = external.Members{}
 	return Profile{DriverProfile{Actor: string(authz.Driver), Driver: d}}
 }

@@ -8,6 +8,7 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/base/money"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/external"
 	"svc/pkg/domain/trip"
 	"svc/pkg/edge/api"
 )
@@ -29,6 +30,7 @@ type Shown struct {
 	Payment       Payment           `json:"payment" doc:"How the rider paid."`
 	Driver        api.Nullable[Pay] `json:"driver" doc:"What the driver got. null for riders."`
 	Corrections   []Change          `json:"corrections" maxItems:"100" doc:"The corrections of the fare, oldest first: the last 100."`
+	external.Members
 }
 
 // Portion is a part of the total.
@@ -81,6 +83,9 @@ func shownTo(it table.Item, tr trip.Trip, earlier []Receipt, a authz.Audience) (
 		Payment: Payment{Type: r.PaymentType, Refunded: it.Number(refunded)}}
 	if out.Payment.Type == "" {
 		out.Payment.Type = "CASH" // as settlement counts it
+	}
+	if a == authz.Dashboard {
+		out.Members = tr.Members
 	}
 	if a != authz.Rider {
 		out.Driver.Value = &Pay{r.Commission, r.DriverAmount}

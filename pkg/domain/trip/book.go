@@ -15,6 +15,7 @@ import (
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/estimate"
+	"svc/pkg/domain/external"
 	"svc/pkg/domain/settings"
 	"svc/pkg/edge/api"
 )
@@ -33,6 +34,7 @@ type Booking struct {
 	DriverID     string `json:"driverId,omitempty" maxLength:"100" doc:"The driver who gets the trip at once."`
 	ScheduledFor string `json:"scheduledFor,omitempty" maxLength:"100" example:"2026-01-31T08:00:00-05:00" doc:"When the rider wants to be picked up, from 15 minutes to 60 days ahead: ISO 8601 with an offset. Not with driverId: assign a driver to the scheduled trip."`
 	Ride
+	external.Edit
 }
 
 // BookInput is the request for a booking.
@@ -143,6 +145,9 @@ func (d Desk) bookFor(ctx context.Context, b Booking, rider string, at *string) 
 	t, err := b.New(rider, terms, d.Now)
 	if err != nil {
 		return nil, err
+	}
+	if err := t.Members.Set(b.Edit); err != nil {
+		return nil, api.InBody(err)
 	}
 	if err := terms.Settings.Serves(ctx, d.Tenant, d.Flags, d.Early.origin, t.OriginLat, t.OriginLng); err != nil {
 		return nil, err

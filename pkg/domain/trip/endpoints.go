@@ -13,6 +13,7 @@ import (
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/estimate"
+	"svc/pkg/domain/external"
 	"svc/pkg/domain/settings"
 	"svc/pkg/edge/api"
 )
@@ -29,6 +30,9 @@ func OperatorRows() []api.Row {
 		api.Get("/api/v1/trips/{id}", "svc_get_trip", policy, get, api.Needs(needTrip), api.Versioned(),
 			api.Tag(tag), api.Summary("Read a trip"), api.Text("The trip with its driver, its rider and the last 100 entries "+
 				"of its log, oldest first.")),
+		api.Get("/api/v1/trips/external/{externalId}", "svc_get_trip_by_external_id", policy,
+			external.By(IDs, get, func(id string) *GetInput { return &GetInput{ID: id} }), api.Extension(), api.Versioned(),
+			api.Tag(tag), api.Summary("Read a trip by an identifier of another system"), external.Text()),
 	}
 	return append(rows, operationRows()...)
 }
@@ -191,7 +195,7 @@ func getOwn(ctx context.Context, c *api.Caller, in *GetInput) (*Trip, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := FromItem(it)
+	t, err := ownFromItem(it)
 	owner := t.CustomerID
 	if c.Audience == authz.Driver {
 		if owner = ""; t.DriverID != nil {
@@ -202,6 +206,13 @@ func getOwn(ctx context.Context, c *api.Caller, in *GetInput) (*Trip, error) {
 		err = fault.NotFound()
 	}
 	return &t, err
+}
+
+// ownFromItem decodes a trip as its rider and its driver see it.
+func ownFromItem(it table.Item) (Trip, error) {
+	t, err := FromItem(it)
+	t.Members = external.Members{}
+	return t, err
 }
 
 // readPeople reads the trip's rider, and its driver with the last known location,

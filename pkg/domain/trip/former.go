@@ -9,6 +9,7 @@ import (
 	"svc/pkg/base/plaintext"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/external"
 	"svc/pkg/domain/settings"
 )
 
@@ -40,7 +41,7 @@ func (f Former) New(t table.Tenant, terms Terms, now time.Time) (Trip, error) {
 		wrong.Unless(ok && (!required || plaintext.IsLine(*text, most)), "body."+field, "expected %s",
 			plaintext.Rule(most))
 	}
-	line("tripId", &f.Reference, 100, true)
+	wrong.Unless(external.Valid(f.Reference), "body.tripId", "expected %s", external.Rule)
 	line("originAddress", &f.OriginAddress, 300, true)
 	line("destAddress", f.DestAddress, 300, false)
 	wrong.Unless(f.Notes == nil || plaintext.IsText(*f.Notes, 1000), "body.notes", "expected at most 1,000 characters")
@@ -74,6 +75,7 @@ func (f Former) New(t table.Tenant, terms Terms, now time.Time) (Trip, error) {
 		tr.FinalFare = &fare
 	}
 	tr.ID, tr.Imported, tr.Status, tr.DriverID, tr.Dispatched = FormerID(t, f.Reference), true, f.Status, f.Driver, false
+	tr.ExternalID = f.Reference
 	tr.Operators = map[Event]string{EventCompleted: f.By, EventCancelled: f.By}
 	tr.UpdatedAt = timestamp.Format(at)
 	if f.CompletedAt != nil {

@@ -8,6 +8,7 @@ import (
 	"svc/pkg/base/fault"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/external"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/edge/api"
 )
@@ -20,6 +21,7 @@ type ListInput struct {
 	CustomerID string `query:"customerId" minLength:"1" maxLength:"100" doc:"Trips requested by this rider."`
 	From       string `query:"from" format:"iso8601" doc:"Trips requested at this time or later: ISO 8601, in UTC if it has no offset. A date alone is a day in the company's time zone." example:"2026-01-31T08:00:00Z"`
 	To         string `query:"to" format:"iso8601" doc:"Trips requested before this time. A date alone includes that day." example:"2026-02-01T08:00:00Z"`
+	ExternalID string `query:"externalId" minLength:"1" maxLength:"2000" doc:"The trip with this identifier in another system."`
 }
 
 // list returns the tenant's trips, newest first. It reads the narrowest index
@@ -37,10 +39,10 @@ func list(ctx context.Context, c *api.Caller, in *ListInput) (*api.Page[Trip], e
 		}
 	}
 	partitions := in.choose(c.Tenant, shards, &query)
-	return api.ListPage(ctx, c, in.Paging, api.List[Trip]{
+	return external.Page(ctx, c, in.Paging, api.List[Trip]{
 		Name: "trips", Filters: []string{in.Status, in.DriverID, in.CustomerID, in.From, in.To},
 		Partitions: partitions, Query: query, Map: FromItem,
-	})
+	}, IDs, in.ExternalID)
 }
 
 // choose returns the partitions to read, and sets the index and the remaining
@@ -218,7 +220,8 @@ func mine(ctx context.Context, c *api.Caller, in *MineInput) (*api.Cut[Trip], er
 	}
 	partition, index := Own(c.Tenant, c.Audience, c.Actor.Subject)
 	return api.ListCut(ctx, c, api.Paging{Limit: in.Limit, Cursor: in.Cursor}, api.List[Trip]{Name: "my trips",
-		Partitions: []string{partition}, Query: table.Query{Index: index, Backward: true}, Map: FromItem})
+		Partitions: []string{partition}, Query: table.Query{Index: index, Backward: true},
+		Map: ownFromItem})
 }
 
 // Older reads one page of the trips requested before a time, oldest first.

@@ -58,8 +58,8 @@ type LogEntry struct {
 
 // LogActor is who made the change that an entry records.
 type LogActor struct {
-	Type string `json:"type" enum:"dashboard,rider,driver,system" doc:"The kind of actor. dashboard stands for an operator, system for the service itself."`
-	ID   string `json:"id" doc:"Identifier of the rider, driver or operator. For an operator who used the svc command it is svc: and the name of the person, for the service itself it is system."`
+	Type string `json:"type" enum:"dashboard,rider,driver,system" doc:"The kind of actor. dashboard stands for an operator or a machine, system for the service itself."`
+	ID   string `json:"id" doc:"Identifier of the rider, driver, operator or machine. For an operator who used the svc command it is svc: and the name of the person, for the service itself it is system."`
 }
 
 // LogData holds the details of a change. A detail that the change does not have

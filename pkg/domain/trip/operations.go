@@ -13,6 +13,7 @@ import (
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/estimate"
+	"svc/pkg/domain/external"
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/edge/api"
@@ -32,6 +33,10 @@ func operationRows() []api.Row {
 				"booking makes one, who has no mail address. If several have it, the response is a 409 with their identifiers in "+
 				"`details`. The trip has an estimated fare if its service type has prices and it has the coordinates of "+
 				"both places. The limit of a rider's open trips applies.")),
+		api.Patch("/api/v1/trips/{id}", "svc_update_trip", write, edit, api.Needs(needTrip), api.Extension(),
+			api.Versioned(), tag, api.Summary("Change what your programs store with a trip"),
+			api.Confirm("Your programs find the trip by another identifier, or other metadata with it."),
+			api.Text("`externalId` and `metadata`, of a trip in any status. `null` clears one. The trip's `updatedAt` stays.")),
 		api.Post("/api/v1/trips/{id}/assign", "svc_assign_trip", write, assign, api.Needs(needAssigned),
 			api.Extension(), api.Versioned(), tag,
 			api.Summary("Give a trip to a driver"),
@@ -72,6 +77,27 @@ func operationRows() []api.Row {
 			api.Text("Only a trip that is cancelled without a fee, or that no driver ever had. For any other trip the "+
 				"response is a 409.")),
 	}
+}
+
+// EditInput names a trip and what changes of it.
+type EditInput struct {
+	ID   string `path:"id" doc:"Identifier of the trip." example:"trp_01JT7M4C6Q8V2N5X9B3D1F7H0K"`
+	Body api.Changes[external.Edit]
+}
+
+func edit(ctx context.Context, c *api.Caller, in *EditInput) (*Trip, error) {
+	s, it, err := open(ctx, c, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return change(ctx, s, it, func(t Trip) (Trip, error) {
+		e := t.Members.Edit()
+		err := in.Body.Apply(&e)
+		if err == nil {
+			err = t.Members.Set(e)
+		}
+		return t, api.InBody(err)
+	}, func(t Trip) *Trip { return &t })
 }
 
 // needErased names the trip, and the entries of its log that an older build may
@@ -205,6 +231,9 @@ func (s Store) Delete(ctx context.Context, it table.Item, by audit.By) (*Erased,
 			if entry.Found() {
 				tx.Delete(entry.Key)
 			}
+		}
+		if err := IDs.Release(tx, s.Tenant, t.ID, it); err != nil {
+			return err
 		}
 		audit.Append(tx, s.Tenant, by, "trip.delete", t.ID, t.audited(), nil)
 		out = &Erased{t.ID, true}

@@ -13,6 +13,7 @@ import (
 	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/external"
 	"svc/pkg/domain/fare"
 )
 
@@ -28,6 +29,9 @@ const (
 
 // Key returns the key of a trip's item.
 func Key(t table.Tenant, id string) table.Key { return t.Key("TRIP", id, "TRIP") }
+
+// IDs are the identifiers of trips in other systems.
+var IDs = external.Kind{Name: "trip", Key: Key}
 
 // LogKey returns the key of the stored log entry for a version of the trip.
 // Entries are ordered by version, not by clock.
@@ -117,6 +121,7 @@ type document struct { //nolint:dupl // Item and FromItem convert it from and to
 	RatedRider      int              `json:"rr,omitempty"`
 	Version         int64            `json:"-"`
 	Preserve        table.Unknown    `json:"-"`
+	external.Members
 }
 
 // last returns the latest of the times that a trip's transitions have set.
@@ -129,8 +134,8 @@ func (d document) last() string {
 	return d.RequestedAt
 }
 
-var _ = table.Kind[any]{Type: "trip", Personal: "addresses, coordinates, notes, reasons",
-	Erasure: "removes the words; coordinates keep two decimals"}
+var _ = table.Kind[any]{Type: "trip", Personal: "addresses, coordinates, notes, reasons, metadata",
+	Erasure: "removes the words and `externalId`; coordinates keep two decimals"}
 
 // Item returns the stored form of the trip. writeShards is the tenant's number
 // of write shards.

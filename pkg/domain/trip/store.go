@@ -3,6 +3,7 @@ package trip
 import (
 	"context"
 	"errors"
+	"reflect"
 	"time"
 
 	"svc/pkg/base/fault"
@@ -11,6 +12,7 @@ import (
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/driver"
+	"svc/pkg/domain/external"
 	"svc/pkg/domain/tenant"
 )
 
@@ -41,8 +43,11 @@ type Store struct {
 func Audited(t table.Tenant, by audit.By) func(tx *table.Tx, was, next Trip, answer any) {
 	return func(tx *table.Tx, was, next Trip, _ any) {
 		what, before := "trip.move", any(was.audited())
-		if was.ID == "" {
+		switch {
+		case was.ID == "":
 			what, before = "trip.book", nil
+		case !reflect.DeepEqual(was.Members, next.Members):
+			what = "trip.edit"
 		}
 		audit.Append(tx, t, by, what, next.ID, before, next.audited())
 	}
@@ -56,7 +61,8 @@ func (t Trip) audited() any {
 		Status     Status  `json:"status"`
 		CustomerID string  `json:"customerId"`
 		DriverID   *string `json:"driverId"`
-	}{t.TripCode, t.Status, t.CustomerID, t.DriverID}
+		external.Members
+	}{t.TripCode, t.Status, t.CustomerID, t.DriverID, t.Members}
 }
 
 // Create writes a new trip. flags is the copy of the tenant's flags from which
@@ -78,6 +84,9 @@ func (s Store) Create(ctx context.Context, t Trip, flags table.Item) (*Trip, err
 			}
 		} else if most > 0 {
 			addOpen(tx, s.Tenant, t, most)
+		}
+		if err := IDs.Move(ctx, tx, s.Tenant, t.ID, "", t.ExternalID); err != nil {
+			return err
 		}
 		if s.Also != nil {
 			s.Also(tx, Trip{}, t, &t)
@@ -259,6 +268,9 @@ func change[A any](
 		}
 		given = answer(next)
 		s.replace(tx, was, next)
+		if err := IDs.Move(ctx, tx, s.Tenant, was.ID, was.ExternalID, next.ExternalID); err != nil {
+			return err
+		}
 		if s.Also != nil {
 			s.Also(tx, was, next, given)
 		}

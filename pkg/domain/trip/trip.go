@@ -9,6 +9,7 @@ import (
 	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/external"
 	"svc/pkg/domain/fare"
 )
 
@@ -111,6 +112,7 @@ type Trip struct { //nolint:dupl // of document
 	Version int64 `json:"-"`
 
 	Preserve table.Unknown `json:"-"` // of the stored item
+	external.Members
 }
 
 // ahead is how long before the time of a booked trip its driver is taken.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -145,6 +146,37 @@ func (c *Caller) SignedIn(ctx context.Context) (time.Time, error) {
 	return time.Time{}, err
 }
 
+// Fresh returns nil if the person has signed in within maxAge, else the 401 of a row with
+// the option Fresh. A machine and the platform's operator have no sign-in that could be old.
+func (c *Caller) Fresh(ctx context.Context, maxAge time.Duration) error {
+	since, err := c.SignedIn(ctx)
+	if err == nil && c.Now.Sub(since) > maxAge && !c.x.operated() && !c.Machine() {
+		err = fault.SignInAgain(maxAge)
+	}
+	return err
+}
+
+// Machine reports whether a machine calls.
+func (c *Caller) Machine() bool { return authz.IsMachine(c.Actor.Subject) }
+
+// Operated reports whether the platform's operator calls, with svc.
+func (c *Caller) Operated() bool { return c.x.operated() }
+
+// Holds returns nil if the operator has all of the permissions, else the 403 for the first
+// one that is missing. The platform's operator has all.
+func (c *Caller) Holds(ctx context.Context, permissions []string) error {
+	state, err := c.Live(ctx)
+	if err != nil || c.x.operated() {
+		return err
+	}
+	for _, one := range permissions {
+		if !slices.Contains(state.Permissions, one) {
+			return fault.Forbidden(one)
+		}
+	}
+	return nil
+}
+
 // Link returns an address from which anybody can download the file until LinkLife
 // has passed. as is the name of the saved file.
 func (c *Caller) Link(ctx context.Context, file, as string) (string, error) {
@@ -188,20 +220,26 @@ func (c *Caller) Item(ctx context.Context, key table.Key) (table.Item, error) {
 	if err != nil {
 		return table.Item{}, err
 	}
-	for _, items := range [][]table.Item{read.needed, read.recent} {
-		for _, it := range items {
-			if it.Key == key {
-				return it, nil
-			}
-		}
-	}
-	switch key {
-	case read.live.Actor.Key:
-		return read.live.Actor, nil
-	case read.live.Flags.Key:
-		return read.live.Flags, nil
+	if it, has := read.item(key); has {
+		return it, nil
 	}
 	return c.Tenant.Get(ctx, key)
+}
+
+// Items is Item for several items. If the checks' batch lacks one, Items reads all in one.
+func (c *Caller) Items(ctx context.Context, keys ...table.Key) ([]table.Item, error) {
+	read, err := c.reading.wait(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]table.Item, len(keys))
+	for i, key := range keys {
+		has := false
+		if out[i], has = read.item(key); !has {
+			return c.Tenant.Batch(ctx, keys...)
+		}
+	}
+	return out, nil
 }
 
 // Reader returns a function that reads an item for each attempt of a change: the
@@ -264,6 +302,24 @@ type found struct {
 	needed []table.Item // the items that the row Needs
 	recent []table.Item // items of NeedsRecent that an earlier request read
 	record table.Item   // of the Idempotency-Key
+}
+
+// item returns an item that the checks' batch has read.
+func (f found) item(key table.Key) (table.Item, bool) {
+	for _, items := range [][]table.Item{f.needed, f.recent} {
+		for _, it := range items {
+			if it.Key == key {
+				return it, true
+			}
+		}
+	}
+	switch key {
+	case f.live.Actor.Key:
+		return f.live.Actor, true
+	case f.live.Flags.Key:
+		return f.live.Flags, true
+	}
+	return table.Item{}, false
 }
 
 func (r *reading) wait(ctx context.Context) (found, error) {

@@ -88,6 +88,12 @@ func (p Changes[T]) Apply(to *T) error {
 	return nil
 }
 
+// Names reports whether the changes name a member of T.
+func (p Changes[T]) Names(member string) (named bool) {
+	_ = codec.Members(p.text, func(name string, _ jsontext.Value) { named = named || name == member })
+	return named
+}
+
 // reset replaces each null of a patch by the member of the defaults with the same name.
 func reset(patch, defaults jsontext.Value) (jsontext.Value, error) {
 	if patch.Kind() == 'n' && len(defaults) > 0 {

@@ -123,7 +123,7 @@ func (x *exchange) serve(ctx context.Context) error {
 
 // identify runs check 1: the request has a bearer token with a valid signature.
 func (x *exchange) identify(ctx context.Context) error {
-	if x.entry.operator != (operator{}) {
+	if x.operated() {
 		x.accept(x.entry.operator.access())
 		return nil
 	}
@@ -193,7 +193,7 @@ func jsonType(header string) bool {
 func (x *exchange) read(ctx context.Context) {
 	c := x.caller
 	keys, liveFrom := authz.LiveKeys(c.Tenant, x.server.clients, c.Actor), authz.LiveFrom
-	if x.entry.operator != (operator{}) {
+	if x.operated() {
 		keys, liveFrom = authz.PlatformKeys(c.Tenant), authz.PlatformFrom
 	}
 	checks := len(keys)
@@ -250,6 +250,11 @@ func (x *exchange) checkAccess(ctx context.Context) error {
 	}
 	if err := x.judgeAgent(read.live); err != nil {
 		return err
+	}
+	if x.row.maxAge > 0 {
+		if err := x.caller.Fresh(ctx, x.row.maxAge); err != nil {
+			return err
+		}
 	}
 	if err := x.server.buckets.charge(x.server.Rates, x.caller.Actor, x.now); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -68,22 +69,35 @@ func ListPage[T any](ctx context.Context, c *Caller, p Paging, l List[T]) (*Page
 	if n := Fitting(page.Items); n < len(page.Items) {
 		page = table.Page{Items: page.Items[:n], Last: page.Items[n-1].Position(l.Query.Index), More: true}
 	}
-	value := l.Map
-	if value == nil {
-		value = l.Kind.FromItem
-	}
-	out := &Page[T]{Items: make([]T, 0, len(page.Items))}
-	for _, it := range page.Items {
-		item, err := value(it)
-		if err != nil {
-			return nil, err
-		}
-		out.Items = append(out.Items, item)
-	}
+	items, err := table.DecodeAll(page.Items, l.value())
+	out := &Page[T]{Items: items}
 	if page.More {
 		out.NextCursor = Cursor(page.Last, l.Name, l.Filters...)
 	}
-	return out, nil
+	return out, err
+}
+
+// value returns what makes a value of an item.
+func (l List[T]) value() func(table.Item) (T, error) {
+	if l.Map != nil {
+		return l.Map
+	}
+	return l.Kind.FromItem
+}
+
+// One returns a page with the item, or with nothing if the list does not have the item.
+func (l List[T]) One(it table.Item) (*Page[T], error) {
+	has := slices.Contains(l.Partitions, it.G[l.Query.Index-1]) && it.R >= l.Query.From &&
+		(l.Query.To == "" || it.R < l.Query.To)
+	for _, w := range l.Query.Where {
+		has = has && (w.Absent && !it.Has(w.Name) || !w.Absent && it.Text(w.Name) == w.Value)
+	}
+	items := []table.Item{it}
+	if !has {
+		items = nil
+	}
+	values, err := table.DecodeAll(items, l.value())
+	return &Page[T]{Items: values}, err
 }
 
 // ListCut reads as many items as the limit says. The response has a cursor only if

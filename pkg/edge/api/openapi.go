@@ -36,7 +36,8 @@ func newHuma(a huma.Adapter, baseURL string) huma.API {
 			Components: &huma.Components{Schemas: registry, SecuritySchemes: map[string]*huma.SecurityScheme{
 				"oauth": {Type: "oauth2", Flows: &huma.OAuthFlows{AuthorizationCode: &huma.OAuthFlow{
 					AuthorizationURL: baseURL + "/oauth/authorize", TokenURL: baseURL + "/oauth/token",
-					RefreshURL: baseURL + "/oauth/token", Scopes: map[string]string{}}}}}},
+					RefreshURL: baseURL + "/oauth/token", Scopes: map[string]string{}},
+					ClientCredentials: &huma.OAuthFlow{TokenURL: baseURL + "/oauth/token", Scopes: map[string]string{}}}}}},
 		},
 		Formats:       map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
 		DefaultFormat: "application/json",

@@ -10,6 +10,9 @@ import (
 // operator is the platform's operator, whose credentials open the table itself.
 type operator struct{ tenant, who string }
 
+// operated reports whether the platform's operator calls.
+func (x *exchange) operated() bool { return x.entry.operator != (operator{}) }
+
 // access returns what a token of the operator would claim.
 func (o operator) access() signing.Access {
 	return signing.Access{ID: o.who, Subject: o.who, Audience: string(authz.Dashboard), TenantID: o.tenant}

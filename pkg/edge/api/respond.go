@@ -43,7 +43,7 @@ func writeFault(w http.ResponseWriter, f *fault.Error) {
 	writeJSON(w, f.Status(), body)
 }
 
-// challenge sets WWW-Authenticate for a 401 and for a missing scope. The header
+// challenge sets WWW-Authenticate for a 401, for a sign-in that is too old (RFC 9470) and for a missing scope. The header
 // tells a client how to get a token (RFC 6750 section 3, RFC 9728 section 5.1).
 func (x *exchange) challenge(f *fault.Error) {
 	metadata := fmt.Sprintf("resource_metadata=%q", x.entry.Resource.Metadata(x.server.BaseURL))
@@ -57,6 +57,9 @@ func (x *exchange) challenge(f *fault.Error) {
 			text += fmt.Sprintf(`, error="invalid_token", error_description=%q`, f.Message)
 		}
 		x.header.Set("WWW-Authenticate", text)
+	case fault.KindFresh:
+		x.header.Set("WWW-Authenticate", fmt.Sprintf("Bearer error=%q, error_description=%q, max_age=\"%d\", %s", f.Code(),
+			f.Message, int(f.MaxAge.Seconds()), metadata))
 	case fault.KindScope:
 		x.header.Set("WWW-Authenticate", fmt.Sprintf("Bearer error=\"insufficient_scope\", scope=%q, %s", f.Scope, metadata))
 	}

@@ -31,13 +31,14 @@ func (rt *router) add(method, path string, op *operation) {
 
 // find returns the operation for a request and sets the request's path values.
 // HEAD finds the operation of GET. If several routes match, find takes the one
-// with the most fixed segments. It returns a 404 for an unknown path, and a 405
-// for a method that the path does not have.
+// with the most fixed segments, and of these the one that differs first by a fixed
+// segment. It returns a 404 for an unknown path, and a 405 for a method that the path
+// does not have.
 func (rt *router) find(r *http.Request) (*operation, error) {
 	asked := strings.Split(r.URL.EscapedPath(), "/")
 	var best *route
 	for _, candidate := range rt.routes {
-		if candidate.matches(asked) && (best == nil || candidate.fixed() > best.fixed()) {
+		if candidate.matches(asked) && (best == nil || candidate.rank() > best.rank()) {
 			best = candidate
 		}
 	}
@@ -83,13 +84,16 @@ func (rt *route) matches(asked []string) bool {
 	return true
 }
 
-func (rt *route) fixed() (n int) {
+// rank is higher for more fixed segments, then for fixed segments further left.
+func (rt *route) rank() int {
+	n, places := 0, 0
 	for _, segment := range rt.segments {
+		places <<= 1
 		if _, ok := parameter(segment); !ok {
-			n++
+			n, places = n+1, places|1
 		}
 	}
-	return n
+	return n<<32 | places
 }
 
 func (rt *route) allow() string {

@@ -49,6 +49,7 @@ type Row struct {
 
 	forms []Form // of the response, beside JSON
 
+	maxAge   time.Duration // of the sign-in; 0 for any
 	needs    func(table.Tenant, Peek) []table.Key
 	streams  bool // the answer is Streamed
 	maxBody  int  // in bytes
@@ -166,6 +167,15 @@ func Early[T any](read func(ctx context.Context, t table.Tenant, p Peek) (T, err
 		r.early = func(ctx context.Context, t table.Tenant, p Peek) (any, error) { return read(ctx, t, p) }
 	}
 }
+
+// Fresh requires that the person has signed in within the seconds. Else the response is a
+// 401 that names max_age (RFC 9470).
+func Fresh(seconds int) Option {
+	return func(r *Row) { r.maxAge = time.Duration(seconds) * time.Second }
+}
+
+// MaxAge returns how old the sign-in may be, 0 if it may have any age.
+func (r Row) MaxAge() time.Duration { return r.maxAge }
 
 // LongBody lets the request have a body of LongestBody.
 func LongBody() Option { return func(r *Row) { r.maxBody = LongestBody } }

@@ -1,6 +1,9 @@
 package gateway
 
-import "strings"
+import (
+	"net/url"
+	"strings"
+)
 
 // localPath returns the event's path without the stage at the gateway's domain,
 // and without the base path of a custom domain's mapping. If the event's path
@@ -8,39 +11,49 @@ import "strings"
 // own path. Parameters may be encoded in the event's path. The API's own path
 // then begins at the route's literal part. On the route $default, localPath can
 // remove only the stage.
-func (e *event) localPath() string {
+//
+// A greedy parameter is one segment, except {proxy+}. The event has it decoded, because an
+// HTTP API decodes a path before it looks for the route: no other parameter can have an
+// encoded slash. escaped is the path with its escapes, "" if it needs none of its own.
+func (e *event) localPath() (decoded, escaped string) {
 	path := e.fullPath()
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path
 	}
 	route := e.route()
-	if own, ok := fill(route, e.PathParameters); ok && strings.HasSuffix(path, own) {
-		return own
+	if own, ok := fill(route, e.PathParameters, func(s string) string { return s }); ok && strings.HasSuffix(path, own) {
+		if strings.HasSuffix(route, "+}") && !strings.HasSuffix(route, proxy) {
+			escaped, _ = fill(route, e.PathParameters, url.PathEscape)
+		}
+		return own, escaped
 	}
 	if literal, _, _ := strings.Cut(route, "{"); len(literal) > 1 && literal[0] == '/' {
 		if i := strings.Index(path, literal); i >= 0 {
-			return path[i:]
+			return path[i:], ""
 		}
 	}
 	stage := e.stagePrefix()
 	if stage == "" || !e.v2 { // in payload 1.0 the path has no stage
-		return path
+		return path, ""
 	}
 	rest, ok := strings.CutPrefix(path, stage)
 	switch {
 	case ok && rest == "":
-		return "/"
+		return "/", ""
 	case ok && rest[0] == '/':
-		return rest
+		return rest, ""
 	default:
-		return path
+		return path, ""
 	}
 }
 
-// fill puts the parameters into a route's path ("/trips/{id}",
+// proxy is a greedy parameter with any number of segments.
+const proxy = "{proxy+}"
+
+// fill puts the parameters, in the form that as gives them, into a route's path ("/trips/{id}",
 // "/oauth/{proxy+}"). It returns false if the route is empty or a parameter has
 // no value.
-func fill(route string, parameters map[string]string) (string, bool) {
+func fill(route string, parameters map[string]string, as func(string) string) (string, bool) {
 	if !strings.HasPrefix(route, "/") {
 		return "", false
 	}
@@ -59,7 +72,7 @@ func fill(route string, parameters map[string]string) (string, bool) {
 		if !ok || value == "" {
 			return "", false
 		}
-		b.WriteString(value)
+		b.WriteString(as(value))
 	}
 	return b.String(), true
 }

@@ -41,7 +41,8 @@ func (e *event) request(ctx context.Context) (*http.Request, error) {
 	}
 	// The event's path is already decoded: text that looks like an escape is
 	// literal. RequestURI escapes literal "?" and "%" again.
-	u := &url.URL{Path: e.localPath(), RawQuery: query}
+	u := &url.URL{RawQuery: query}
+	u.Path, u.RawPath = e.localPath()
 	r := &http.Request{
 		Method: method, URL: u, RequestURI: u.RequestURI(),
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,

@@ -25,10 +25,13 @@ func Document(baseURL string, phrase func(scope string) string, rows ...api.Row)
 		return nil, err
 	}
 	doc := s.OpenAPI()
-	scopes := doc.Components.SecuritySchemes["oauth"].Flows.AuthorizationCode.Scopes
+	flows := doc.Components.SecuritySchemes["oauth"].Flows
 	for _, audience := range authz.Audiences {
 		for _, scope := range authz.Scopes(audience) {
-			scopes[scope] = meaning(scope, phrase(scope))
+			flows.AuthorizationCode.Scopes[scope] = meaning(scope, phrase(scope))
+			if rule, _ := authz.FindRule(scope); rule.Audience == authz.Dashboard { // those of machines
+				flows.ClientCredentials.Scopes[scope] = meaning(scope, phrase(scope))
+			}
 		}
 	}
 	errorSchema := doc.Components.Schemas.Schema(reflect.TypeFor[api.ErrorBody](), true, "ErrorBody")

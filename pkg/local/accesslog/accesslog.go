@@ -21,7 +21,7 @@ import (
 type Entry struct {
 	Time      time.Time `json:"time"`
 	Method    string    `json:"method"`
-	Path      string    `json:"path"` // without the query
+	Path      string    `json:"path"` // without the query, and an identifier of another system
 	Status    int       `json:"status"`
 	Code      string    `json:"error,omitempty"`  // the `error` member of an error body
 	Millis    float64   `json:"ms"`               // until the last byte was written
@@ -58,7 +58,7 @@ type Handler struct {
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := h.Now()
 	seen := &recorder{ResponseWriter: w, status: http.StatusOK}
-	e := Entry{Time: began.UTC(), Method: r.Method, Path: r.URL.EscapedPath()}
+	e := Entry{Time: began.UTC(), Method: r.Method, Path: logged(r.URL.EscapedPath())}
 	h.Next.ServeHTTP(seen, r)
 	e.Status, e.Code = seen.status, seen.code()
 	e.Millis = float64(h.Now().Sub(began).Microseconds()) / 1000
@@ -80,6 +80,16 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.Tenant = cmp.Or(slug, e.Tenant)
 		h.Log(e)
 	})
+}
+
+// logged returns a path of the API without the identifier that another system gave a
+// record, which may tell of a person.
+func logged(path string) string {
+	before, _, external := strings.Cut(path, "/external/")
+	if !external || !strings.HasPrefix(path, "/api/v1/") {
+		return path
+	}
+	return before + "/external/{externalId}"
 }
 
 // caller returns the tenant id of a token and the token's audience. It does not verify the token, so the values

@@ -79,6 +79,24 @@ func TestHandler(t *testing.T) {
 	}
 }
 
+// An identifier of another system may tell of a person, so no line has it.
+func TestNoExternalID(t *testing.T) {
+	for path, want := range map[string]string{
+		"/api/v1/trips/external/ann%40metro.example": "/api/v1/trips/external/{externalId}",
+		"/api/v1/customers/external/a%2Fb":           "/api/v1/customers/external/{externalId}",
+		"/api/v1/customers/external/a/external/b":    "/api/v1/customers/external/{externalId}",
+		"/api/v1/trips/trp_1":                        "/api/v1/trips/trp_1",
+		"/console/external/x":                        "/console/external/x",
+	} {
+		var got accesslog.Entry
+		h := accesslog.Handler{Next: http.NotFoundHandler(), Log: func(e accesslog.Entry) { got = e }, Now: time.Now}
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", path, nil))
+		if got.Path != want {
+			t.Errorf("%s is logged as %s", path, got.Path)
+		}
+	}
+}
+
 func TestText(t *testing.T) {
 	e := accesslog.Entry{Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local), Method: "GET", Path: "/api/v1/trips",
 		Status: 403,

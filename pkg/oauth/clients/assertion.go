@@ -34,8 +34,24 @@ func (reg *Registry) authenticateByKey(ctx context.Context, c Client, by protoco
 	if !signed {
 		return Client{}, c.refusal(by)
 	}
-	c.proved = true
-	return c, reg.use(ctx, by.Assertion)
+	c.proved, c.assertion = true, by.Assertion
+	return c, nil
+}
+
+// Spend uses the assertion by which a client has authenticated, if it has.
+func (reg *Registry) Spend(ctx context.Context, c Client) error {
+	if c.assertion.ID == "" {
+		return nil
+	}
+	return reg.use(ctx, c.assertion)
+}
+
+// AddSpend is Spend in the transaction of a token. So no second request is needed, and one
+// assertion gets one token at most.
+func (reg *Registry) AddSpend(tx *table.Tx, c Client) {
+	if c.assertion.ID != "" {
+		reg.addUse(tx.Covers(reg.p.Handle), c.assertion)
+	}
 }
 
 // unusable reports whether the error says that the client's document is missing
@@ -69,17 +85,21 @@ var _ = table.Kind[any]{Type: "assertion", Personal: "nothing",
 // verified the signature, so that nobody else can use up a jti. Each assertion has its own
 // partition, so that no key is hot.
 func (reg *Registry) use(ctx context.Context, a signing.Assertion) error {
-	used := table.Item{Key: reg.p.Key("CLIENT", "ASSERTION", ids.Hash(a.Client+" "+a.ID), "ASSERTION"), Type: "assertion",
-		Expires: a.Expires}
 	err := table.Retry(ctx, func(ctx context.Context) error {
 		tx := reg.p.Write()
-		tx.Put(used).If("attribute_not_exists(pk) OR 'expiresAt' <= ?", reg.now().Unix()).Else(errUsed)
+		reg.addUse(tx, a)
 		return tx.Commit(ctx)
 	})
 	if err != nil {
 		return fmt.Errorf("using a client assertion: %w", err)
 	}
 	return nil
+}
+
+func (reg *Registry) addUse(tx *table.Tx, a signing.Assertion) {
+	used := table.Item{Key: reg.p.Key("CLIENT", "ASSERTION", ids.Hash(a.Client+" "+a.ID), "ASSERTION"), Type: "assertion",
+		Expires: a.Expires}
+	tx.Put(used).If("attribute_not_exists(pk) OR 'expiresAt' <= ?", reg.now().Unix()).Else(errUsed)
 }
 
 // signed reports whether a key of the client signed the assertion. If none did,

@@ -9,9 +9,9 @@ import (
 
 // Authenticate returns the client if the credentials are the client's own, and
 // of a method that the client registered or its document lists. For an
-// assertion, it may fetch the client's document and keys again. Each client
-// assertion is accepted once. The error is invalid_client, a throttle's 429, or
-// an error of the table.
+// assertion, it may fetch the client's document and keys again. The caller must use
+// the assertion (Spend, AddSpend), so that it is accepted once. The error is
+// invalid_client, a throttle's 429, or an error of the table.
 func (reg *Registry) Authenticate(ctx context.Context, c Client, by protocol.Credentials) (Client, error) {
 	if by.Method == protocol.AuthKey {
 		return reg.authenticateByKey(ctx, c, by)
@@ -31,6 +31,8 @@ func (c Client) authenticates(by protocol.Credentials) bool {
 		return false
 	case by.Method == protocol.AuthNone:
 		return c.Public()
+	case c.Machine != nil:
+		return c.AuthMethod == by.Method && c.secretID != ""
 	}
 	return c.secret() && c.AuthMethod == by.Method && protocol.Equal(ids.Hash(by.Secret), c.SecretHash)
 }

@@ -16,11 +16,13 @@ import (
 	"time"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/access/signing"
 	"svc/pkg/access/throttle"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/machine"
 	"svc/pkg/oauth/protocol"
 )
 
@@ -63,11 +65,25 @@ type Client struct {
 	version  int64
 	unknown  table.Unknown // of the stored item
 	proved   bool          // it authenticated by a key in this request
+
+	// Machine is the machine as which the client signs in, nil for any other client. It is
+	// not registered, so nothing here stores it.
+	Machine   *machine.SignIn   `json:"-"`
+	assertion signing.Assertion // by which the client has authenticated
+	secretID  string            // of the machine's secret in this request; "" if none of them
 }
 
 // Public reports whether the client may make requests without credentials. A client
 // that has authenticated in this request counts as confidential.
 func (c Client) Public() bool { return c.AuthMethod == protocol.AuthNone || c.AlsoPublic && !c.proved }
+
+// Used reports whether the client has got a token. A machine has by its keys.
+func (c Client) Used() bool {
+	if c.Machine != nil {
+		return c.Machine.KeysUsed()
+	}
+	return c.Expires.IsZero()
+}
 
 // AlwaysConfidential reports whether the client can make no request without credentials.
 func (c Client) AlwaysConfidential() bool { return c.AuthMethod != protocol.AuthNone && !c.AlsoPublic }
@@ -131,14 +147,14 @@ func (reg *Registry) Find(ctx context.Context, id string) (Client, error) {
 	if at, ok := documentURL(id); ok {
 		return reg.document(ctx, at)
 	}
-	if !ids.Valid(ids.Client, id) {
+	if !ids.Valid(ids.Client, id) && id != CommandLine {
 		return Client{}, ErrUnknown
 	}
 	it, err := reg.p.Get(ctx, reg.Key(id))
 	if err != nil {
 		return Client{}, fmt.Errorf("reading a client: %w", err)
 	}
-	c, err := FromItem(it, reg.now())
+	c, err := Decode(id, it, reg.now())
 	if err == nil && c.Disabled {
 		return Client{}, ErrUnknown
 	}
@@ -247,10 +263,16 @@ func (reg *Registry) Disable(ctx context.Context, id string, disabled bool) erro
 	if !ValidID(id) {
 		return fault.NotFound()
 	}
+	if id == CommandLine {
+		if _, err := reg.Keep(ctx, commandLine()); err != nil && !errors.Is(err, ErrUnknown) {
+			return err
+		}
+	}
 	err := table.Retry(ctx, func(ctx context.Context) error {
 		tx := reg.p.Write()
 		change := table.Change{Set: map[string]any{"disabled": disabled}}
-		if _, ok := documentURL(id); ok { // an expired record would let a fetch enable the client again
+		// Without its record, a client that has not registered would be enabled again.
+		if _, ok := documentURL(id); ok || id == CommandLine {
 			change.Remove = []string{"expiresAt"}
 		}
 		record := change

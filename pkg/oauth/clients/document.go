@@ -214,14 +214,14 @@ func (reg *Registry) fetchedAt(c Client) time.Time {
 	return c.FetchedAt
 }
 
-// Keep stores the client of a metadata document, with the copies of its state, or
-// updates the stored client. It returns the stored client. It returns a registered client
+// Keep stores the client of a metadata document or CommandLine, with the copies of its state,
+// or updates the stored client. It returns the stored client. It returns a registered client
 // unchanged. Documents are ordered by FetchedAt. An earlier document never
 // replaces a later one, because it could bring back a key that the client has
 // removed. If an operator of the platform disabled the client, Keep changes
 // nothing and returns ErrUnknown.
 func (reg *Registry) Keep(ctx context.Context, c Client) (kept Client, err error) {
-	if c.Host() == "" {
+	if c.Host() == "" && c.ID != CommandLine {
 		return c, nil
 	}
 	err = table.Retry(ctx, func(ctx context.Context) error {

@@ -51,10 +51,10 @@ func domainName(host string) bool {
 	return strings.Trim(top, "0123456789") != "" && !strings.HasPrefix(top, "0x")
 }
 
-// ValidID reports whether a client_id has the form of a registered client's id
-// or of a document's address. Only a valid id may become part of a key.
+// ValidID reports whether a client_id is CommandLine, or has the form of a registered
+// client's id or of a document's address. Only a valid id may become part of a key.
 func ValidID(id string) bool {
-	if ids.Valid(ids.Client, id) {
+	if ids.Valid(ids.Client, id) || id == CommandLine {
 		return true
 	}
 	_, ok := documentURL(id)

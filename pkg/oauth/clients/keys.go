@@ -138,7 +138,7 @@ func (reg *Registry) fetchedKeys(ctx context.Context, c Client, again bool) (sig
 	if now.Before(s.tried.Add(retryAfter)) {
 		return s.usable(now), nil
 	}
-	if !s.proven && !c.Expires.IsZero() { // Expires is zero once the client has got a token
+	if !s.proven && !c.Used() {
 		if err := reg.spendOfAddress(ctx); err != nil {
 			return s.usable(now), err // s.tried stays: a request from another address may fetch
 		}
@@ -162,7 +162,7 @@ func (reg *Registry) fetchKeys(ctx context.Context, c Client, again bool) (signi
 		return nil, 0, errOurs
 	}
 	budget := at.Host
-	if c.Expires.IsZero() { // a used client has its own budget
+	if c.Used() { // a used client has its own budget
 		budget = c.ID
 	}
 	if again { // anybody can cause this fetch by a false assertion, so it has a separate budget

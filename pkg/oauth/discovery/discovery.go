@@ -14,6 +14,7 @@ import (
 	"svc/pkg/access/signing"
 	"svc/pkg/domain/page"
 	"svc/pkg/oauth/protocol"
+	"svc/pkg/oauth/tokens"
 )
 
 // How long clients may cache a discovery document and the key set. A rotation
@@ -55,11 +56,13 @@ func (d Documents) KeySet(w http.ResponseWriter, r *http.Request) error {
 // Connect Discovery section 3 and RFC 8414 section 2.
 func (d Documents) Metadata(w http.ResponseWriter, r *http.Request) error {
 	base := d.BaseURL
+	grants := []string{"authorization_code", "refresh_token", "client_credentials", tokens.DeviceGrant}
 	clients, confidential, algs := protocol.AuthMethods, protocol.AuthMethods[1:], signing.AssertionAlgorithms
 	body, err := json.Marshal(map[string]any{
 		"issuer":                                        base,
 		"authorization_endpoint":                        base + "/oauth/authorize",
 		"token_endpoint":                                base + "/oauth/token",
+		"device_authorization_endpoint":                 base + "/oauth/device_authorization",
 		"registration_endpoint":                         base + "/oauth/register",
 		"revocation_endpoint":                           base + "/oauth/revoke",
 		"introspection_endpoint":                        base + "/oauth/introspect",
@@ -70,7 +73,7 @@ func (d Documents) Metadata(w http.ResponseWriter, r *http.Request) error {
 		"scopes_supported":                              slices.Concat(openIDScopes, scopesOf(authz.Audiences...)),
 		"response_types_supported":                      []string{"code"},
 		"response_modes_supported":                      []string{"query", "form_post"},
-		"grant_types_supported":                         []string{"authorization_code", "refresh_token"},
+		"grant_types_supported":                         grants,
 		"subject_types_supported":                       []string{"public"},
 		"id_token_signing_alg_values_supported":         []string{signing.RS256, signing.ES256},
 		"token_endpoint_auth_methods_supported":         clients,

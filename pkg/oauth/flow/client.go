@@ -44,38 +44,50 @@ func Register(ctx context.Context, o Options) (Client, error) {
 // Exchange exchanges a code for tokens (RFC 6749 section 4.1.3).
 func Exchange(ctx context.Context, o Options, code, verifier string) (Tokens, error) {
 	o = o.filled()
-	return tokens(ctx, o, url.Values{"grant_type": {"authorization_code"}, "code": {code},
+	return Grant(ctx, o, url.Values{"grant_type": {"authorization_code"}, "code": {code},
 		"redirect_uri": {o.RedirectURI}, "code_verifier": {verifier}})
 }
 
 // Refresh exchanges a refresh token for new tokens (RFC 6749 section 6).
 func Refresh(ctx context.Context, o Options, refreshToken string) (Tokens, error) {
-	return tokens(ctx, o.filled(), url.Values{"grant_type": {"refresh_token"}, "refresh_token": {refreshToken}})
+	return Grant(ctx, o, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {refreshToken}})
 }
 
-// tokens sends a token request, with the parameters form and the client's credentials.
-func tokens(ctx context.Context, o Options, form url.Values) (Tokens, error) {
-	if o.ClientSecret == "" {
-		form.Set("client_id", o.ClientID)
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, o.BaseURL+"/oauth/token",
-		strings.NewReader(form.Encode()))
-	if err != nil {
-		return Tokens{}, fmt.Errorf("token request: %w", err)
-	}
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	if o.ClientSecret != "" {
-		req.SetBasicAuth(url.QueryEscape(o.ClientID), url.QueryEscape(o.ClientSecret))
-	}
+// Grant sends a token request (RFC 6749 section 3.2), with the parameters form and the
+// client's credentials.
+func Grant(ctx context.Context, o Options, form url.Values) (Tokens, error) {
+	o = o.filled()
 	out := Tokens{ClientID: o.ClientID}
-	if err := answer(o.HTTPClient, req, &out); err != nil {
+	if err := o.post(ctx, o.BaseURL+"/oauth/token", form, &out); err != nil {
 		return Tokens{}, fmt.Errorf("token request: %w", err)
 	}
 	return out, nil
 }
 
-// answer sends the request and decodes the JSON response into out. An error response
-// becomes an *Error.
+// Revoke ends a token, and with a refresh token its whole family (RFC 7009).
+func Revoke(ctx context.Context, o Options, token string) error {
+	o = o.filled()
+	return o.post(ctx, o.BaseURL+"/oauth/revoke", url.Values{"token": {token}}, nil)
+}
+
+// post sends a form with the client's credentials, and decodes the JSON response into out.
+func (o Options) post(ctx context.Context, to string, form url.Values, out any) error {
+	if o.ClientSecret == "" {
+		form.Set("client_id", o.ClientID)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, strings.NewReader(form.Encode()))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if o.ClientSecret != "" {
+		req.SetBasicAuth(url.QueryEscape(o.ClientID), url.QueryEscape(o.ClientSecret))
+	}
+	return answer(o.HTTPClient, req, out)
+}
+
+// answer sends the request and decodes the JSON response into out, unless that is nil. An
+// error response becomes an *Error, and so does a redirect that the client does not follow.
 func answer(client *http.Client, req *http.Request, out any) error {
 	res, err := client.Do(req)
 	if err != nil {
@@ -86,7 +98,7 @@ func answer(client *http.Client, req *http.Request, out any) error {
 	if err != nil {
 		return fmt.Errorf("reading the response: %w", err)
 	}
-	if res.StatusCode >= http.StatusBadRequest {
+	if res.StatusCode >= http.StatusMultipleChoices {
 		var failed struct {
 			Error       string `json:"error"`
 			Description string `json:"error_description"`
@@ -95,6 +107,9 @@ func answer(client *http.Client, req *http.Request, out any) error {
 			failed.Error = http.StatusText(res.StatusCode)
 		}
 		return &Error{Status: res.StatusCode, Code: failed.Error, Description: failed.Description}
+	}
+	if out == nil {
+		return nil
 	}
 	if err := json.Unmarshal(body, out); err != nil {
 		return fmt.Errorf("decoding the response: %w", err)

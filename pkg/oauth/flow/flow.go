@@ -71,11 +71,20 @@ func Token(ctx context.Context, o Options) (Tokens, error) {
 }
 
 // Code runs the authorization and returns the code that the client would
-// receive. Code checks state and iss of the response (RFC 9207). verifier is
-// the PKCE verifier that Exchange will send.
+// receive. verifier is the PKCE verifier that Exchange will send.
 func Code(ctx context.Context, o Options, verifier string) (string, error) {
+	state := ids.Secret()
+	answer, err := NewBrowser(o).Authorize(ctx, o.Request(state, verifier))
+	if err != nil {
+		return "", err
+	}
+	return o.Answer(answer, state)
+}
+
+// Request returns the parameters of the authorization request.
+func (o Options) Request(state, verifier string) url.Values {
 	o = o.filled()
-	state, sum := ids.Secret(), sha256.Sum256([]byte(verifier))
+	sum := sha256.Sum256([]byte(verifier))
 	query := url.Values{
 		"response_type": {"code"}, "client_id": {o.ClientID}, "redirect_uri": {o.RedirectURI}, "scope": {o.Scope},
 		"state":          {state},
@@ -87,10 +96,13 @@ func Code(ctx context.Context, o Options, verifier string) (string, error) {
 	for resource := range strings.FieldsSeq(o.Resource) {
 		query.Add("resource", resource)
 	}
-	answer, err := NewBrowser(o).Authorize(ctx, query)
-	if err != nil {
-		return "", err
-	}
+	return query
+}
+
+// Answer returns the code of an authorization response. It checks state and iss (RFC
+// 9207). The error is an *Error if the response is an OAuth error.
+func (o Options) Answer(answer url.Values, state string) (code string, err error) {
+	o = o.filled()
 	if answer.Get("state") != state {
 		return "", fmt.Errorf("the authorization response has another state than the request")
 	}

@@ -155,7 +155,7 @@ func (a *Request) Read() *protocol.Error {
 	if q.Has(CompanyTyped) {
 		a.TenantHint = strings.TrimSpace(a.TenantHint)
 	}
-	return a.readPrompt()
+	return a.ReadPrompt()
 }
 
 // errNoChallenge is the error of a request whose code would have no protection. Its text
@@ -177,8 +177,8 @@ func (a *Request) CheckChallenge(c clients.Client, granted []string) *protocol.E
 	return errNoChallenge
 }
 
-// readPrompt parses prompt and max_age.
-func (a *Request) readPrompt() *protocol.Error {
+// ReadPrompt parses prompt and max_age.
+func (a *Request) ReadPrompt() *protocol.Error {
 	a.Prompt = strings.Fields(a.Query.Get("prompt"))
 	for _, value := range a.Prompt {
 		if !slices.Contains([]string{"none", "login", "consent", "select_account", "create"}, value) {

@@ -36,6 +36,7 @@ type AuthorizationCode struct {
 	// Agents is what the tenant let agents do when the person consented, "" if
 	// the code is not for the MCP server.
 	Agents string `json:"agents,omitempty"`
+	Device bool   `json:"device,omitempty"` // the person allowed access on another device
 }
 
 func (s *Issuer) codeKey(code string) table.Key { return s.p.Key("CODE", ids.Hash(code), "CODE") }

@@ -32,47 +32,14 @@ func (g *codeGrant) addGets(s *Issuer, b *table.BatchGet, _ string) {
 var errBadCode = badGrant("The authorization code is unknown, expired, used or revoked, or it does not match " +
 	"the client, the redirect_uri or the code_verifier.")
 
-// redeem exchanges the code for tokens. After a conflict it tries again.
+// redeem validates the code against the items and exchanges it for tokens. A request that
+// fails a check leaves the code unused and its tokens valid. The exception is a
+// correct request for a code that was redeemed before (RFC 6749 section 4.1.2):
+// it revokes the code's tokens.
 func (g *codeGrant) redeem(ctx context.Context, s *Issuer, c clients.Client) (tokens, error) {
 	if !g.form.Has("code") {
 		return tokens{}, protocol.Refuse("invalid_request", "code is missing.")
 	}
-	var out tokens
-	first := true
-	err := table.Retry(ctx, func(ctx context.Context) (err error) {
-		if !first {
-			if c, err = g.reread(ctx, s, c.ID); err != nil {
-				return err
-			}
-		}
-		first = false
-		out, err = g.attempt(ctx, s, c)
-		return err
-	})
-	return out, err
-}
-
-// reread reads the code and the client again after a conflict.
-func (g *codeGrant) reread(ctx context.Context, s *Issuer, clientID string) (clients.Client, error) {
-	var b table.BatchGet
-	var client table.Item
-	g.addGets(s, &b, clientID)
-	b.Add(s.Clients.Handle(), s.Clients.Key(clientID), &client)
-	if err := b.Do(ctx); err != nil {
-		return clients.Client{}, fmt.Errorf("reading a code: %w", err)
-	}
-	c, err := clients.FromItem(client, s.now())
-	if err != nil {
-		return clients.Client{}, errBadCode // the client was deleted in the meantime
-	}
-	return c, nil
-}
-
-// attempt validates the code against the items and redeems it. A request that
-// fails a check leaves the code unused and its tokens valid. The exception is a
-// correct request for a code that was redeemed before (RFC 6749 section 4.1.2):
-// it revokes the code's tokens.
-func (g *codeGrant) attempt(ctx context.Context, s *Issuer, c clients.Client) (tokens, error) {
 	now, it := s.now(), g.item
 	if !it.Live(now) {
 		return tokens{}, errBadCode
@@ -111,7 +78,6 @@ var _ = table.Kind[any]{Type: "grant", Personal: "nothing", Once: "only its epoc
 func (g *codeGrant) exchange(ctx context.Context, s *Issuer, c clients.Client, t table.Tenant, at table.Key,
 	code AuthorizationCode) (tokens, error) {
 	now := s.now()
-	grantKey := authz.GrantKey(t, c.ID, code.Actor)
 	var b table.BatchGet
 	var held standingItems
 	held.addGets(&b, t, code.Audience, c.ID, code.Actor, at.PK)
@@ -139,33 +105,53 @@ func (g *codeGrant) exchange(ctx context.Context, s *Issuer, c clients.Client, t
 	if err != nil {
 		return tokens{}, err
 	}
-	f := family{ID: ids.New(ids.Family, now), Client: c.ID, Actor: code.Actor, Audience: code.Audience, Scopes: scopes,
-		Resource: code.Resource, AuthTime: code.AuthTime, Session: code.Session, CreatedAt: now, Since: code.Since,
-		Agents: code.Agents, Epoch: code.Epoch, Expires: now.Add(RefreshLife)}
-	secret := ids.Secret()
-	refresh := address{t.ID(), code.Audience, code.Actor, f.ID}.token(secret)
-	f.SecretHash, f.CurrentHash = ids.Hash(secret), ids.Hash(refresh)
-	i := issue{tenant: t, client: c, family: f, scopes: scopes, resource: resource, id: ids.New(ids.Token, now), at: now,
-		nonce: code.Nonce, shards: stands.writeShards}
-	out, err := s.sign(ctx, i, refresh)
+	begun, err := s.begin(ctx, t, c, code, issue{scopes: scopes, resource: resource, shards: stands.writeShards})
 	if err != nil {
 		return tokens{}, err
 	}
-	f.remember(i.id, now.Add(AccessLife), now)
 	tx := t.Write().Covers(s.p.Handle).Covers(s.Clients.Handle())
-	tx.Update(at, table.Change{Set: map[string]any{"family": f.ID}, Expires: now.Add(RefreshLife + retention).Unix()}).
+	tx.Update(at, table.Change{Set: map[string]any{"family": begun.family.ID},
+		Expires: now.Add(RefreshLife + retention).Unix()}).
 		If("attribute_exists(pk) AND attribute_not_exists('family')").Else(table.ErrConflict)
-	tx.Create(f.item(t))
-	tx.Create(i.record())
+	s.store(tx, begun)
 	if !held.grant.Found() {
-		tx.Create(table.Item{Key: grantKey, Type: "grant", Attrs: map[string]any{"epoch": 0, "client": c.ID,
-			"actor": code.Actor}}).Else(table.ErrConflict)
+		tx.Create(table.Item{Key: authz.GrantKey(t, c.ID, code.Actor), Type: "grant",
+			Attrs: map[string]any{"epoch": 0, "client": c.ID, "actor": code.Actor}}).Else(table.ErrConflict)
 	}
-	s.Clients.MarkUsed(tx, c)
 	if err := tx.Commit(ctx); err != nil {
 		return tokens{}, fmt.Errorf("redeeming a code: %w", err)
 	}
-	return out, nil
+	return begun.tokens, nil
+}
+
+// beginning is a new family and its first access token, which are not stored yet.
+type beginning struct {
+	issue
+	tokens tokens
+}
+
+// begin makes the family that the code grants, and signs its first tokens. i has what is to be
+// known of the access token.
+func (s *Issuer) begin(ctx context.Context, t table.Tenant, c clients.Client, code AuthorizationCode, i issue) (
+	beginning, error) {
+	now, secret := s.now(), ids.Secret()
+	f := family{ID: ids.New(ids.Family, now), Client: c.ID, Actor: code.Actor, Audience: code.Audience, Scopes: i.scopes,
+		Resource: code.Resource, AuthTime: code.AuthTime, Session: code.Session, CreatedAt: now, Since: code.Since,
+		Agents: code.Agents, Epoch: code.Epoch, Device: code.Device, Expires: now.Add(RefreshLife)}
+	refresh := address{t.ID(), code.Audience, code.Actor, f.ID}.token(secret)
+	f.SecretHash, f.CurrentHash = ids.Hash(secret), ids.Hash(refresh)
+	i.tenant, i.client, i.family, i.id, i.at, i.nonce = t, c, f, ids.New(ids.Token, now), now, code.Nonce
+	out, err := s.sign(ctx, i, refresh)
+	i.family.remember(i.id, now.Add(AccessLife), now)
+	return beginning{i, out}, err
+}
+
+// store adds the family, its access token and the use of its client to the transaction that
+// redeems the grant.
+func (s *Issuer) store(tx *table.Tx, b beginning) {
+	tx.Create(b.family.item(b.tenant))
+	tx.Create(b.record())
+	s.Clients.MarkUsed(tx, b.client)
 }
 
 // proves reports whether the request comes from the client that asked for the code, by

@@ -49,6 +49,7 @@ type family struct {
 	AccessTokens map[string]int64 `json:"access"`           // jti → expiry, Unix seconds
 	Agents       string           `json:"agents,omitempty"` // as AuthorizationCode.Agents
 	Previous     *previous        `json:"previous,omitempty"`
+	Device       bool             `json:"device,omitempty"` // as AuthorizationCode.Device
 
 	Epoch   int64     `json:"-"` // the grant's epoch when the family began
 	Revoked bool      `json:"-"`
@@ -183,6 +184,19 @@ func endTokens(tx *table.Tx, t table.Tenant, jtis ...string) {
 		tx.Update(authz.TokenKey(t, jti), table.Change{Set: map[string]any{"revoked": true}}).
 			If("attribute_exists(pk)").Else(table.ErrConflict)
 	}
+}
+
+// endToken revokes an access token that has no family, in one transaction with the writes
+// that more adds (nil for none).
+func (s *Issuer) endToken(ctx context.Context, t table.Tenant, jti string, more func(*table.Tx)) error {
+	return table.Retry(ctx, func(ctx context.Context) error {
+		tx := t.Write()
+		endTokens(tx, t, jti)
+		if more != nil {
+			more(tx)
+		}
+		return tx.Commit(ctx)
+	})
 }
 
 // endFamily revokes a family: its refresh token and all of its access tokens.

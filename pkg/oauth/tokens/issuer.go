@@ -38,6 +38,7 @@ type Options struct {
 	Throttle      *throttle.Throttle
 	TokenFailures int           // per minute, of one address or of one confidential client; below 0 no limit
 	RefreshGrace  time.Duration // 0 to MaxRefreshGrace
+	Devices       int           // requests of devices per address and hour; below 0 no limit
 }
 
 // NewIssuer returns an issuer that stores its tokens in db.

@@ -104,6 +104,12 @@ func (s *Issuer) RevokeByID(ctx context.Context, t table.Tenant, by audit.By, jt
 		return fault.NotFound()
 	}
 	entry := func(tx *table.Tx) { audit.Append(tx, t, by, "token.revoke", jti, nil, nil) }
+	if it.Text("family") == "" { // a machine's
+		if it.Flag("revoked") {
+			return nil
+		}
+		return s.endToken(ctx, t, jti, entry)
+	}
 	if err := s.endFamily(ctx, t, it.Text("family"), entry); err != nil && !errors.Is(err, errNoFamily) {
 		return fmt.Errorf("revoking a token: %w", err)
 	}

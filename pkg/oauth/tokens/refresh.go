@@ -57,7 +57,7 @@ func (f *familyItems) addGets(b *table.BatchGet, t table.Tenant, at address, cli
 
 var errBadRefresh = badGrant("The refresh token is unknown, expired, used or revoked, or it belongs to another client.")
 
-// redeem exchanges the refresh token for new tokens. After a conflict it tries again.
+// redeem validates the token against the items and exchanges it for new tokens.
 func (g *refreshGrant) redeem(ctx context.Context, s *Issuer, c clients.Client) (tokens, error) {
 	if g.token == "" {
 		return tokens{}, protocol.Refuse("invalid_request", "refresh_token is missing.")
@@ -65,25 +65,6 @@ func (g *refreshGrant) redeem(ctx context.Context, s *Issuer, c clients.Client) 
 	if g.formed != nil {
 		return tokens{}, errBadRefresh
 	}
-	var out tokens
-	first := true
-	err := table.Retry(ctx, func(ctx context.Context) (err error) {
-		if !first { // another rotation won the conflict: read again
-			var b table.BatchGet
-			g.addGets(s, &b, c.ID)
-			if err := b.Do(ctx); err != nil {
-				return fmt.Errorf("reading a token request: %w", err)
-			}
-		}
-		first = false
-		out, err = g.attempt(ctx, s, c)
-		return err
-	})
-	return out, err
-}
-
-// attempt validates the token against the items and rotates it.
-func (g *refreshGrant) attempt(ctx context.Context, s *Issuer, c clients.Client) (tokens, error) {
 	now, held := s.now(), &g.items.standingItems
 	f, err := familyFrom(g.items.family, now)
 	if errors.Is(err, errNoFamily) {

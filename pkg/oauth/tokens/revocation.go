@@ -85,7 +85,9 @@ func (s *Issuer) aboutToken(r *http.Request, run func(context.Context, clients.C
 	if err != nil {
 		return err
 	}
-	return s.authenticated(r.Context(), by, p, func(ctx context.Context, c clients.Client) error { return run(ctx, c, p) })
+	return s.authenticated(r.Context(), by, p, new(bool), func(ctx context.Context, c clients.Client) error {
+		return run(ctx, c, p)
+	})
 }
 
 // family returns the family of a refresh token, even if the token is no longer
@@ -111,9 +113,12 @@ func (p *presented) family(now time.Time) (family, error) {
 func (s *Issuer) Revoke(w http.ResponseWriter, r *http.Request) error {
 	err := s.aboutToken(r, func(ctx context.Context, c clients.Client, p *presented) error {
 		var tenant, owner, id string
+		var alone bool // a token of a machine, which has no family
 		switch {
 		case p.isJWT:
-			tenant, owner, id = p.access.TenantID, p.access.ClientID, authz.LiveFrom(p.live).Token.Text("family")
+			token := authz.LiveFrom(p.live).Token
+			tenant, owner, id = p.access.TenantID, p.access.ClientID, token.Text("family")
+			alone = token.Found() && id == ""
 		case p.formed:
 			f, err := p.family(s.now())
 			if errors.Is(err, errNoFamily) {
@@ -126,6 +131,9 @@ func (s *Issuer) Revoke(w http.ResponseWriter, r *http.Request) error {
 		}
 		if owner != "" && owner != c.ID {
 			return protocol.Refuse("unauthorized_client", "The token belongs to another client.")
+		}
+		if alone {
+			return s.endToken(ctx, s.db.Tenant(tenant), p.access.ID, nil)
 		}
 		if id == "" {
 			return nil

@@ -29,7 +29,8 @@ import (
 // grant.
 type grant interface {
 	reader
-	// redeem issues the tokens, based on the items of the batch.
+	// redeem issues the tokens, based on the items of the batch. If another write is faster,
+	// the error is table.ErrConflict, and the endpoint begins again with the batch.
 	redeem(ctx context.Context, s *Issuer, c clients.Client) (tokens, error)
 }
 
@@ -43,7 +44,7 @@ type tokens struct {
 	Access    string `json:"access_token"`
 	Type      string `json:"token_type"`
 	ExpiresIn int64  `json:"expires_in"` // seconds
-	Refresh   string `json:"refresh_token"`
+	Refresh   string `json:"refresh_token,omitempty"`
 	Scope     string `json:"scope"`
 	ID        string `json:"id_token,omitempty"`
 }
@@ -64,18 +65,26 @@ func (s *Issuer) Token(w http.ResponseWriter, r *http.Request) error {
 		g = &codeGrant{form: form}
 	case "refresh_token":
 		g = newRefreshGrant(form)
+	case "client_credentials":
+		g = &machineGrant{form: form}
+	case DeviceGrant:
+		g = newDeviceGrant(form)
 	case "":
 		return protocol.Refuse("invalid_request", "grant_type is missing.")
 	default:
-		return protocol.Refuse("unsupported_grant_type", "grant_type must be authorization_code or refresh_token.")
+		return protocol.Refuse("unsupported_grant_type", "grant_type must be authorization_code, refresh_token, "+
+			"client_credentials or %s.", DeviceGrant)
 	}
 	var out tokens
-	err = s.authenticated(r.Context(), by, g, func(ctx context.Context, c clients.Client) error {
-		if _, refused := protocol.ParseResources(s.BaseURL, form["resource"]); refused != nil {
-			return refused
-		}
-		out, err = g.redeem(ctx, s, c)
-		return err
+	spent := false
+	err = table.Retry(r.Context(), func(ctx context.Context) error {
+		return s.authenticated(ctx, by, g, &spent, func(ctx context.Context, c clients.Client) (err error) {
+			if _, refused := protocol.ParseResources(s.BaseURL, form["resource"]); refused != nil {
+				return refused
+			}
+			out, err = g.redeem(ctx, s, c)
+			return err
+		})
 	})
 	if err != nil {
 		return err
@@ -92,13 +101,15 @@ func (s *Issuer) Token(w http.ResponseWriter, r *http.Request) error {
 // others behind the same address. This helps nobody to guess, because secrets
 // and codes have 256 bits. There is one exception: for an address beyond the limit
 // the server fetches no keys of a client that has never got a token.
-func (s *Issuer) authenticated(ctx context.Context, by protocol.Credentials, request reader,
+//
+// spent is whether an attempt before has used the request's assertion.
+func (s *Issuer) authenticated(ctx context.Context, by protocol.Credentials, request reader, spent *bool,
 	run func(context.Context, clients.Client) error) error {
-	var client, failed table.Item
+	var failed table.Item
 	var b table.BatchGet
-	if clients.ValidID(by.ClientID) {
+	client := clientItem{by: by}
+	if client.addGet(s, &b) {
 		request.addGets(s, &b, by.ClientID)
-		b.Add(s.Clients.Handle(), s.Clients.Key(by.ClientID), &client)
 	}
 	failures := throttle.Counter{Kind: "token", Key: s.Throttle.Address(ctx), Limit: s.TokenFailures, Window: time.Minute}
 	window, end := s.Throttle.Window(failures)
@@ -109,9 +120,9 @@ func (s *Issuer) authenticated(ctx context.Context, by protocol.Credentials, req
 		return fmt.Errorf("reading a token request: %w", err)
 	}
 	over := failed.Live(s.now()) && failed.Int("n") >= int64(failures.Limit)
-	c, err := clients.FromItem(client, s.now())
+	c, err := client.decode(s.now())
 	switch {
-	case err == nil && over && !c.Expires.IsZero() && !s.Clients.Recognizes(c, by):
+	case err == nil && over && !c.Used() && !s.Clients.Recognizes(c, by):
 		return s.Throttle.Refusal(end)
 	case err == nil:
 		c, err = s.Clients.Authenticate(ctx, c, by)
@@ -127,7 +138,7 @@ func (s *Issuer) authenticated(ctx context.Context, by protocol.Credentials, req
 			over = false
 			failures = throttle.Counter{Kind: "token-client", Key: c.ID, Limit: failures.Limit, Window: time.Minute}
 		}
-		err = run(ctx, c)
+		err = s.spending(ctx, c, request, spent, run)
 	}
 	if errors.As(err, &e) && (e.Code == "invalid_client" || e.Code == "invalid_grant") {
 		if over { // without a write
@@ -136,6 +147,25 @@ func (s *Issuer) authenticated(ctx context.Context, by protocol.Credentials, req
 		if refused := s.Throttle.Count(ctx, failures); refused != nil {
 			return refused
 		}
+	}
+	return err
+}
+
+// spending runs the request of a client that has authenticated, and uses its assertion: once
+// before the request, or in the transaction of a machine's token. Then a refused request uses
+// it too.
+func (s *Issuer) spending(ctx context.Context, c clients.Client, request reader, spent *bool,
+	run func(context.Context, clients.Client) error) error {
+	_, joins := request.(*machineGrant)
+	if !joins && !*spent {
+		if err := s.Clients.Spend(ctx, c); err != nil {
+			return err
+		}
+		*spent = true
+	}
+	err := run(ctx, c)
+	if e := new(protocol.Error); joins && errors.As(err, &e) {
+		return cmp.Or(s.Clients.Spend(ctx, c), err)
 	}
 	return err
 }
@@ -202,11 +232,13 @@ type standing struct {
 	writeShards int
 }
 
+var errNoStanding = badGrant("The account or its company is disabled or does not exist any more.")
+
 // standing returns an error if the actor or the tenant does not exist or is
 // disabled.
 func (a *standingItems) standing() (standing, error) {
 	if !a.actor.Found() || a.actor.Flag("disabled") || !a.flags.Found() || a.flags.Flag("disabled") {
-		return standing{}, badGrant("The account or its company is disabled or does not exist any more.")
+		return standing{}, errNoStanding
 	}
 	have := authz.Have{Permissions: a.actor.Strings("permissions"), Taxi: a.flags.Flag(authz.Taxi),
 		Delivery: a.flags.Flag(authz.Delivery)}
@@ -225,10 +257,12 @@ func grantable(c clients.Client, audience authz.Audience, scopes []string, have 
 		}
 	}
 	if len(out) == 0 {
-		return nil, protocol.Refuse("invalid_scope", "The client or the person may have none of the scopes now.")
+		return nil, errNoScopes
 	}
 	return out, nil
 }
+
+var errNoScopes = protocol.Refuse("invalid_scope", "The client or the person may have none of the scopes now.")
 
 // issue describes an access token of a family and its audit record. The token is new,
 // or it is the one in the answer to the same request that was lost. A new token is signed before anything is written.
@@ -240,21 +274,25 @@ type issue struct {
 	resource string        // of the record
 	id       string        // jti
 	at       time.Time     // iat
+	life     time.Duration // of the token; 0 for AccessLife
+	secret   string        // id of the secret that got it, "" for none
 	age      time.Duration // age of the token when the response is repeated; 0 for a new token
 	nonce    string
 	shards   int
 }
+
+func (i issue) lifetime() time.Duration { return cmp.Or(i.life, AccessLife) }
 
 func (s *Issuer) sign(ctx context.Context, i issue, refresh string) (tokens, error) {
 	at := i.at.Truncate(time.Second)
 	access, err := s.Keys.MintAccess(ctx, signing.Access{Issuer: s.BaseURL, Subject: i.family.Actor,
 		Audience: string(i.family.Audience),
 		ClientID: i.client.ID, TenantID: i.tenant.ID(), Scopes: i.scopes, ID: i.id, IssuedAt: at,
-		Expires: at.Add(AccessLife)})
+		Expires: at.Add(i.lifetime())})
 	if err != nil {
 		return tokens{}, err
 	}
-	out := tokens{Access: access, Type: "Bearer", ExpiresIn: int64((AccessLife - i.age + time.Second - 1) / time.Second),
+	out := tokens{Access: access, Type: "Bearer", ExpiresIn: int64((i.lifetime() - i.age + time.Second - 1) / time.Second),
 		Refresh: refresh, Scope: strings.Join(i.scopes, " ")}
 	if !slices.Contains(i.scopes, "openid") {
 		return out, nil
@@ -277,9 +315,17 @@ var _ = table.Kind[any]{Type: "token", Personal: "nothing", Once: "only its revo
 // request with the token read the record.
 func (i issue) record() table.Item {
 	at := i.at.Truncate(time.Second)
-	attrs := map[string]any{"revoked": false, "epoch": i.family.Epoch, "client": i.client.ID, "actor": i.family.Actor,
-		"family": i.family.ID}
-	attrs[authz.SignedIn] = i.family.AuthTime.Unix()
+	attrs := map[string]any{"revoked": false, "epoch": i.family.Epoch, "client": i.client.ID, "actor": i.family.Actor}
+	if i.family.ID != "" { // a machine has neither a family nor a sign-in
+		attrs["family"] = i.family.ID
+	}
+	// Nobody has signed in at the device, so its tokens never count as a recent sign-in.
+	if i.family.ID != "" && !i.family.Device {
+		attrs[authz.SignedIn] = i.family.AuthTime.Unix()
+	}
+	if i.secret != "" {
+		attrs["credential"] = i.secret
+	}
 	if i.family.Since != "" {
 		attrs["since"] = i.family.Since
 	}
@@ -289,10 +335,10 @@ func (i issue) record() table.Item {
 	if authz.NamesAgents(i.family.Resource) { // even if the client narrowed this token to the API
 		attrs[authz.AgentActions] = cmp.Or(i.family.Agents, authz.AgentsConfirm)
 	}
-	return table.Item{Key: authz.TokenKey(i.tenant, i.id), Type: "token", Expires: at.Add(AccessLife + retention),
+	return table.Item{Key: authz.TokenKey(i.tenant, i.id), Type: "token", Expires: at.Add(i.lifetime() + retention),
 		G: [4]string{authz.TokensOf(i.tenant, ids.Pick(i.id, i.shards))}, R: timestamp.Format(at) + "#" + i.id,
 		Attrs: attrs, Doc: tokenDoc{Audience: string(i.family.Audience), Scopes: i.scopes, IssuedAt: at,
-			Expires: at.Add(AccessLife)}}
+			Expires: at.Add(i.lifetime())}}
 }
 
 // tokenDoc is the document of an audit record.

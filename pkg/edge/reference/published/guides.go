@@ -24,8 +24,8 @@ const guidesPath = "/docs/guides/"
 
 // guideNames are the guides in the order of the menu: the names of the files in
 // docs, and the words of the menu.
-var guideNames = [][2]string{{"tutorial", "Tutorial"}, {"oauth", "Sign-in"}, {"requests", "Requests"},
-	{"errors", "Errors"}, {"events", "Events"}, {"clients", "Clients"}, {"agents", "Agents"},
+var guideNames = [][2]string{{"tutorial", "Tutorial"}, {"integrators", "Integrators"}, {"oauth", "Sign-in"},
+	{"requests", "Requests"}, {"errors", "Errors"}, {"events", "Events"}, {"clients", "Clients"}, {"agents", "Agents"},
 	{"troubleshooting", "Troubleshooting"}, {"glossary", "Glossary"}}
 
 // guidePolicy lets a guide load only its style sheet and icon. A guide has no script.
