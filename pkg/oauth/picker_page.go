@@ -62,8 +62,8 @@ func (p *pickerPage) post(w http.ResponseWriter, r *http.Request) error {
 	return redirect(w, http.StatusSeeOther, a.Link("authorize"))
 }
 
-// store stores the tenant that the form names in the session. It does nothing if the
-// form is not valid or the person is no member of the tenant.
+// store writes the tenant that the person chose in the form into the session. It does
+// nothing if the form is not valid or the person is no member of the tenant.
 func (p *pickerPage) store(r *http.Request, a *authorization, form url.Values) error {
 	ctx := r.Context()
 	n, err := p.sessions.Find(ctx, r)

@@ -65,8 +65,8 @@ var rideSteps = map[string][]move{
 // rideSteps).
 var laterSteps = map[string][]move{"trip.scheduled": nil, "trip.due": {isDue}}
 
-// stepTo returns the step that moves a trip to the status for its driver, as svc trip
-// move does.
+// stepTo returns the step that moves a trip to the status in the place of its driver, as
+// the command svc trip move does.
 func stepTo(to trip.Status) move {
 	return func(ctx context.Context, g *riding, it table.Item, _ trip.Trip) (err error) {
 		switch by := trip.ByOperator(cli.By().Who); to {

@@ -112,7 +112,7 @@ func (s *suite) patch(t *testing.T, token, path, body string) answer {
 	return s.do(t, call{method: http.MethodPatch, path: path, token: token, body: body})
 }
 
-// create is post with a new Idempotency-Key.
+// create is post with a new Idempotency-Key also where it calls a tool: post gives a tool none.
 func (s *suite) create(t *testing.T, token, path, body string) answer {
 	t.Helper()
 	return s.do(t, call{method: http.MethodPost, path: path, token: token, body: body, key: someKey()})

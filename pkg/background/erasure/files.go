@@ -23,8 +23,8 @@ func (p person) remove(ctx context.Context, names ...string) error {
 	return nil
 }
 
-// eraseExport deletes the file of an export, because the file may contain the person. An
-// export that is under way begins again.
+// eraseExport deletes the file of an export, because the file may contain data of the
+// erased person. An export that is under way begins again.
 func eraseExport(ctx context.Context, p person, tx *table.Tx, it table.Item) error {
 	rec, err := export.Kind.FromItem(it)
 	if err != nil || rec.Kind == "report" || rec.Status == export.Failed ||

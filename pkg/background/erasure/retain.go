@@ -65,8 +65,8 @@ func (r Runner) retention(ctx context.Context, t table.Tenant) (tenant.Retention
 }
 
 // beginRetention begins the job that applies the tenant's retention, and adds the due
-// task of the next day. A tenant that keeps all data gets neither. id is that of the
-// current due task; if it is tenant.Afresh, the job examines every trip and order again.
+// task of the next day. A tenant that keeps all data gets neither. id is the id of
+// the current due task. If id is tenant.Afresh, the job examines every trip and order again.
 func (r Runner) beginRetention(ctx context.Context, t table.Tenant, id string) error {
 	keep, err := r.retention(ctx, t)
 	if err != nil || keep == (tenant.Retention{}) {

@@ -161,9 +161,9 @@ func (w *trips) close(ctx context.Context, at time.Time) error {
 	return nil
 }
 
-// quarter checks the counters of the quarter of an hour ref against the trips in q. If
-// the quarter is recent, it checks the quarter's own counter against the sum of its parts
-// instead.
+// quarter checks the counters of one quarter of an hour against the trips in q. ref is the
+// quarter's own counter. For a recent quarter, this one counter must instead be the sum of
+// the counters of its parts.
 func (w *trips) quarter(ctx context.Context, ref counter.Ref, q *quarter) error {
 	w.past[ref] = true
 	refs := map[counter.Ref]bool{ref: true}

@@ -8,7 +8,7 @@
 //	quota.go      what one operator and one tenant may write
 //	store.go      one conditional transaction for each change by an operator
 //	admin.go      changes by the svc command: status, deletion
-//	texts.go      full-text search, in a copy of the texts in memory
+//	texts.go      full-text search in texts that the process keeps in memory
 //	comments.go   which comments are shown
 //	list.go       lists: sorts, filters, search
 //	ranked.go     how a list reads rank rows, and new posts that have none yet

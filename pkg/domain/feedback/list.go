@@ -73,8 +73,8 @@ func (in *ListInput) before(a, b Post) int {
 	return cmp.Or(count, cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(b.ID, a.ID))
 }
 
-// roadmap holds the texts that a process keeps in memory for searches: those of rejected
-// posts, and those of all others.
+// roadmap is what a process keeps in memory to search the roadmap: the texts of rejected
+// posts, and the texts of all other posts.
 type roadmap struct{ posts, rejected *texts }
 
 // newRoadmap returns a roadmap that has no texts in memory yet.

@@ -79,8 +79,8 @@ type Held struct {
 	After []int64 `json:"after"` // positions of the feed up to which events were passed to the endpoint
 }
 
-// Book is the item with all endpoints of a tenant, oldest first. Another Book has the
-// subscriptions of one rider's or driver's agents (BookKey).
+// Book is the item with all endpoints of a tenant, oldest first. Each rider or driver whose
+// agents have subscriptions has a Book of his own, with these subscriptions (BookKey).
 type Book struct {
 	Endpoints []Record  `json:"endpoints"`
 	Personal  *Personal `json:"personal,omitempty"` // in a tenant's Book; nil if no person ever had a subscription
